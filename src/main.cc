@@ -1,0 +1,17 @@
+#include "cli/commands.h"
+
+namespace cli = paternoster::cli;
+
+namespace {
+
+constexpr cli::Command kCommands[] = {
+    {"serve", "answer OpenAI-compatible requests and show the lift at /", cli::serve},
+    {"chat", "talk with a model in the terminal", cli::chat},
+    {"run", "answer one prompt, for scripts and pipes", cli::run},
+    {"pull", "fetch a model by name into the cache", cli::pull},
+    {"inspect", "print what is in a model file and what it needs", cli::inspect},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return cli::run_command(kCommands, argc, argv); }
