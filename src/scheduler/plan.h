@@ -1,0 +1,90 @@
+// One iteration decided: which tokens of which sequences are computed, in which blocks, what is copied
+// first, who lost the seat, and why everyone else waits. A plain struct of flat vectors whose capacity
+// is used again each step; executors read it, nobody but the scheduler writes it.
+//
+// Invariants (check.h states them in full): entries are in admission order, positions of an entry are
+// consecutive and start where the sequence's computed tokens end; an entry's block table covers all its
+// positions; a block that this step writes belongs to one sequence alone; a plan is empty only if nobody
+// could run, and then no commit is needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace paternoster::scheduler {
+
+enum class WaitReason : std::uint8_t {
+  kNone,            // it does not wait
+  kNoBlocks,        // not enough free KV blocks
+  kTokenBudget,     // this step's tokens are spent
+  kSeatLimit,       // max_seqs sequences run
+  kBatchClosed,     // static boarding: the batch on its way takes no one up
+  kBehindEarlier,   // someone earlier in the order cannot board yet
+  kSiblingPrefill,  // a sibling computes the prompt they will share
+  kPreempted,       // gave up its seat in this very step
+};
+inline constexpr std::size_t kWaitReasons = 8;
+
+const char* to_string(WaitReason reason);
+
+// One sequence's share of the step.
+struct RunEntry {
+  SequenceId sequence;
+  RequestId request;
+  std::int32_t choice = 0;
+  std::int32_t first_position = 0;  // position in the sequence of its first token here
+  std::uint32_t first_token = 0;    // range in Plan::tokens
+  std::uint32_t token_count = 0;
+  std::uint32_t first_block = 0;    // range in Plan::blocks: the table from position 0 on
+  std::uint32_t block_count = 0;
+  bool samples = false;  // a new token is drawn after its last token
+};
+
+// Before anything is computed, the whole content of `from` is copied to `to`.
+struct BlockCopy {
+  BlockId from;
+  BlockId to;
+};
+
+struct Admission {
+  SequenceId sequence;
+  std::int32_t cached_tokens = 0;
+};
+
+struct Waiting {
+  SequenceId sequence;
+  RequestId request;
+  WaitReason reason = WaitReason::kNone;
+};
+
+struct Plan {
+  std::uint64_t step = 0;  // counts plans from 1
+  std::vector<RunEntry> run;
+  std::vector<TokenId> tokens;
+  std::vector<BlockId> blocks;
+  std::vector<BlockCopy> copies;
+  std::vector<Admission> admitted;    // who boarded in this step
+  std::vector<SequenceId> preempted;  // who lost the seat in this step
+  // Those whose reason is their own: running sequences that got no token, the first of the queue and
+  // those preempted now. Everyone else in the queue waits for `queue_reason`; every parked sequence
+  // for kSiblingPrefill. Scheduler::list_waiting spells all of them out.
+  std::vector<Waiting> waiting;
+  WaitReason queue_reason = WaitReason::kNone;
+
+  bool empty() const { return run.empty(); }
+  std::span<const TokenId> tokens_of(const RunEntry& entry) const {
+    return std::span(tokens).subspan(entry.first_token, entry.token_count);
+  }
+  std::span<const BlockId> blocks_of(const RunEntry& entry) const {
+    return std::span(blocks).subspan(entry.first_block, entry.block_count);
+  }
+};
+
+// A 64-bit digest of every decision in the plan, equal on every machine and compiler. O(plan).
+std::uint64_t plan_hash(const Plan& plan);
+
+}  // namespace paternoster::scheduler
