@@ -27,7 +27,7 @@ class AlignedBuffer {
 
  private:
   struct Unmap {
-    std::size_t mapped = 0;
+    std::size_t mapped;  // no initialiser: g++ 12 would then find no default constructor in here
     void operator()(std::byte* bytes) const noexcept;
   };
   std::unique_ptr<std::byte[], Unmap> bytes_;
