@@ -1,0 +1,37 @@
+// The memory behind the scheduler's block numbers: one pool a layer in the attention kernel's layout.
+//
+// The scheduler decides which block holds what; here are only bytes. Memory is reserved at birth and
+// touched when a block is first written, so a large cache costs nothing at start.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/attention.h"
+#include "scheduler/plan.h"
+
+namespace paternoster::engine {
+
+class KvCache {
+ public:
+  // Every layer has the same heads and dimensions; only the window may differ.
+  KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks);
+
+  std::uint16_t* pool(std::size_t layer) noexcept { return pools_[layer].as<std::uint16_t>(); }
+  std::size_t blocks() const noexcept { return blocks_; }
+
+  // Copies whole blocks in every layer: what a plan asks for before it is computed.
+  void copy(std::span<const scheduler::BlockCopy> copies);
+
+  // Bytes that one block takes over all layers.
+  static std::uint64_t block_bytes(std::size_t layers, const kernels::AttentionShape& shape);
+
+ private:
+  std::size_t blocks_;
+  std::size_t elements_;  // of one block in one layer
+  std::vector<kernels::AlignedBuffer> pools_;
+};
+
+}  // namespace paternoster::engine
