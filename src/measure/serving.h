@@ -1,0 +1,70 @@
+// Everything that is measured while serving, folded from the scheduler's events.
+//
+// One ServingMetrics a process, made by the command before the engine and given to both engine and
+// server. `take` and `step` are called by the engine's thread alone (they remember each request's
+// times); all else may be read or counted from any thread. Nothing here allocates once a request is
+// known, and nothing waits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "measure/metrics.h"
+#include "scheduler/event.h"
+#include "scheduler/plan.h"
+#include "scheduler/request.h"
+
+namespace paternoster::measure {
+
+// How things stand after a step.
+struct StepFigures {
+  std::int64_t step_ns = 0;       // plan to commit; 0: there was no step
+  std::int32_t tokens = 0;        // computed in it
+  std::int32_t prefill_tokens = 0;  // of these, of prompts
+  std::int32_t running = 0;       // sequences with a seat
+  std::int32_t waiting = 0;
+  std::array<std::int32_t, scheduler::kWaitReasons> waiting_by_reason{};
+  std::int32_t kv_used = 0;       // blocks
+  std::int32_t kv_cached = 0;
+  std::int32_t kv_free = 0;
+};
+
+class ServingMetrics {
+ public:
+  explicit ServingMetrics(const std::string& model_name);
+  ~ServingMetrics();
+
+  // Before submit: what the scheduler's events do not say.
+  void arrived(const scheduler::Request& request, std::int64_t now_ns);
+  // The events of one verb, as they come.
+  void take(std::span<const scheduler::Event> events);
+  void step(const StepFigures& figures);
+  // A refusal that the scheduler never saw (template, vocabulary, ...). Reason: one word.
+  void rejected(const char* reason);
+
+  // When a client that finds the queue full should come again, from the rate at which requests have
+  // lately ended and those that wait now: 1,000..60,000.
+  std::int64_t retry_after_ms() const;
+
+  Registry& registry() { return registry_; }
+  std::string render() const { return registry_.render(); }
+
+ private:
+  struct Families;
+  struct Life;
+
+  void finish_sequence(const scheduler::Event& event);
+  void finish_request(const scheduler::Event& event);
+
+  Registry registry_;
+  std::unique_ptr<Families> families_;
+  std::unordered_map<RequestId, Life> lives_;
+  std::atomic<double> ended_per_second_{0};  // lately
+  std::int64_t last_end_ns_ = 0;
+};
+
+}  // namespace paternoster::measure
