@@ -31,8 +31,7 @@ struct RopeConfig {
   RopeStyle style = RopeStyle::kInterleaved;
   std::uint32_t dimensions = 0;  // of each head, from its start; even
   float base = 10000.0f;         // layers that see the whole context
-  float local_base = 10000.0f;   // sliding-window layers; these are never scaled when scaling is linear
-                                 // and the architecture is gemma3 (see scale_of)
+  float local_base = 10000.0f;   // sliding-window layers (rope_base, rope_scaling below choose)
   RopeScaling scaling = RopeScaling::kNone;
   float factor = 1.0f;                          // linear, yarn: positions are divided by it
   std::uint32_t original_context_length = 0;    // yarn: the length before extension

@@ -130,6 +130,9 @@ class GgufFile {
 };
 
 // A name from a file, fit for one line of text: quoted, control bytes escaped, cut at 64 bytes.
-std::string quoted(std::string_view name);
+std::string quoted_name(std::string_view name);
+
+// A path for the same line: quoted, whole, only control bytes escaped.
+std::string quoted_path(const std::filesystem::path& path);
 
 }  // namespace paternoster::model
