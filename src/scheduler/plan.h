@@ -18,7 +18,7 @@
 namespace paternoster::scheduler {
 
 enum class WaitReason : std::uint8_t {
-  kNone,            // it does not wait
+  kNone,            // it does not wait, or came after the last plan
   kNoBlocks,        // not enough free KV blocks
   kTokenBudget,     // this step's tokens are spent
   kSeatLimit,       // max_seqs sequences run

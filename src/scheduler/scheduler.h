@@ -74,11 +74,12 @@ class Scheduler {
   // for the next plan. If the plan in flight computes some of it, commit passes over that.
   std::span<const Event> cancel(std::int64_t now_ns, RequestId request);
 
-  // Decides the next iteration. What happens in deciding (kAdmitted, kPreempted) is told by the events
-  // of the commit, stamped with this time. A plan that is not empty must be committed before the next.
+  // Decides the next iteration. What happens in deciding (kAdmitted, kPreempted) is stamped with this time
+  // and comes first among the events of the next verb that returns any. A plan that is not empty must be
+  // committed before the next.
   const Plan& plan(std::int64_t now_ns);
 
-  // The plan was carried out. Gives every event since the plan, in the order in which they happened.
+  // The plan was carried out. Tokens, ends, and what the plan had to tell.
   std::span<const Event> commit(std::int64_t now_ns, const StepResult& result);
 
   // From now on submit refuses; what was accepted is finished. Never undone.

@@ -44,7 +44,8 @@ struct Sequence {
   std::int32_t high_water = 0;          // most tokens ever computed: below it, work is done again
   std::int32_t reserved = 0;            // blocks set aside for this sequence, not yet in `blocks`
   std::int32_t preemptions = 0;         // by need; forced ones do not count towards protection
-  std::uint32_t queue_position = 0;     // where the waiting queue keeps it
+  std::uint64_t preempted_in = 0;       // the step whose plan took its seat last
+  bool holds_reservation = false;       // boarded with its worst case set aside: never preempted by need
   bool ever_boarded = false;
 };
 

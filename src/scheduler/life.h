@@ -1,0 +1,40 @@
+// The moves between states: waiting, parked, running, over. Each keeps the queue, the group's counts and
+// the events right; callers decide who and when. Internal to scheduler/.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduler/state.h"
+
+namespace paternoster::scheduler {
+
+// Events that were returned go; to be called first by every verb.
+void begin_verb(State& state);
+
+// An event about a request, or about one of its sequences; the caller fills the rest.
+Event& emit(State& state, std::int64_t now_ns, EventKind kind, RequestId request);
+Event& emit(State& state, std::int64_t now_ns, EventKind kind, const Sequence& sequence);
+
+// Into the waiting queue, at its rank.
+void enqueue(State& state, Slot slot);
+
+// The first of the queue steps aside while a sibling computes the prompt they share.
+void park(State& state, Slot slot);
+
+// Whoever was parked may board again.
+void unpark(State& state, Group& group);
+
+// The running sequence no longer computes the prompt for its siblings (done, or gone).
+void end_prefill(State& state, Slot slot);
+
+// Running to waiting: blocks are given back, output is kept. The caller removes it from `running`.
+void preempt(State& state, std::int64_t now_ns, Slot slot);
+
+// From any state to over: kFinished, and kRequestFinished with the last. A running sequence's slot
+// stays in `running` until the caller calls drop_departed.
+void finish(State& state, std::int64_t now_ns, Slot slot, FinishReason reason);
+
+// Removes from `running` whoever is no longer running, keeping the order.
+void drop_departed(State& state);
+
+}  // namespace paternoster::scheduler

@@ -1,0 +1,43 @@
+#include "scheduler/plan.h"
+
+#include "scheduler/mix.h"
+
+namespace paternoster::scheduler {
+
+std::uint64_t plan_hash(const Plan& plan) {
+  std::uint64_t digest = mix(kMixStart, plan.step);
+  const auto word = [&](auto value) { digest = mix(digest, static_cast<std::uint64_t>(value)); };
+  word(plan.run.size());
+  for (const RunEntry& entry : plan.run) {
+    word(entry.sequence.value);
+    word(entry.request.value);
+    word(entry.choice);
+    word(entry.first_position);
+    word(entry.token_count);
+    word(entry.block_count);
+    word(entry.samples ? 1 : 0);
+  }
+  for (const TokenId token : plan.tokens) word(token);
+  for (const BlockId block : plan.blocks) word(block.value);
+  word(plan.copies.size());
+  for (const BlockCopy& copy : plan.copies) {
+    word(copy.from.value);
+    word(copy.to.value);
+  }
+  word(plan.admitted.size());
+  for (const Admission& admission : plan.admitted) {
+    word(admission.sequence.value);
+    word(admission.cached_tokens);
+  }
+  word(plan.preempted.size());
+  for (const SequenceId sequence : plan.preempted) word(sequence.value);
+  word(plan.waiting.size());
+  for (const Waiting& waiting : plan.waiting) {
+    word(waiting.sequence.value);
+    word(waiting.reason);
+  }
+  word(plan.queue_reason);
+  return digest;
+}
+
+}  // namespace paternoster::scheduler

@@ -1,0 +1,207 @@
+// The reading half of the journal. The bytes may come from anywhere: whatever would be a driver's bug in
+// a live scheduler (a commit that does not belong to its plan) is an error here, never an abort.
+#include <algorithm>
+#include <string>
+
+#include "scheduler/journal.h"
+#include "scheduler/journal_format.h"
+#include "scheduler/scheduler.h"
+
+namespace paternoster::scheduler {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  bool cut_off() const { return cut_off_; }
+  bool at_end() const { return at_ == bytes_.size(); }
+  std::size_t at() const { return at_; }
+  std::size_t left() const { return bytes_.size() - at_; }
+
+  std::uint8_t byte() {
+    if (at_end()) {
+      cut_off_ = true;
+      return 0;
+    }
+    return bytes_[at_++];
+  }
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::uint8_t part = byte();
+      value |= std::uint64_t{part & 0x7Fu} << shift;
+      if (part < 0x80) break;
+    }
+    return value;
+  }
+  std::int64_t integer() {
+    const std::uint64_t bits = number();
+    return static_cast<std::int64_t>((bits >> 1) ^ (0 - (bits & 1)));
+  }
+  std::int32_t small() {  // an integer that was 32 bits; others saturate and fail validation
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(integer(), INT32_MIN, INT32_MAX));
+  }
+  std::uint64_t word() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 8) value |= std::uint64_t{byte()} << shift;
+    return value;
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+  bool cut_off_ = false;
+};
+
+Config read_config(Reader& reader) {
+  Config config;
+  const auto choice = [&] { return static_cast<std::uint8_t>(std::min<std::uint64_t>(reader.number(), 255)); };
+  config.choices.boarding = static_cast<Boarding>(choice());
+  config.choices.order = static_cast<Order>(choice());
+  config.choices.prefill = static_cast<Prefill>(choice());
+  config.choices.relief = static_cast<Relief>(choice());
+  Limits& limits = config.limits;
+  for (std::int32_t* limit :
+       {&limits.max_seqs, &limits.step_tokens, &limits.block_size, &limits.num_blocks,
+        &limits.max_len, &limits.max_queue, &limits.max_choices, &limits.protect_after}) {
+    *limit = reader.small();
+  }
+  limits.prefix_cache = reader.number() != 0;
+  return config;
+}
+
+// The counts that precede tokens and outcomes: each needs at least one byte, so a larger one is cut off.
+std::size_t read_count(Reader& reader) {
+  const std::uint64_t count = reader.number();
+  if (count > reader.left()) {
+    while (!reader.cut_off()) reader.byte();
+    return 0;
+  }
+  return static_cast<std::size_t>(count);
+}
+
+class Player {
+ public:
+  Player(Reader& reader, Scheduler& scheduler, Replay& replay)
+      : reader_(reader), scheduler_(scheduler), replay_(replay) {}
+
+  // One record. False if it could not have been written by a scheduler.
+  bool play() {
+    const std::uint8_t tag = reader_.byte();
+    if (tag == kDrainRecord) {
+      scheduler_.drain();
+      return true;
+    }
+    now_ns_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(now_ns_) +
+                                        static_cast<std::uint64_t>(reader_.integer()));
+    switch (tag) {
+      case kSubmitRecord: return submit();
+      case kCancelRecord: return cancel();
+      case kPlanRecord: return plan();
+      case kCommitRecord: return commit();
+      case kForcePreemptRecord: return force_preempt();
+      default: return reader_.cut_off();
+    }
+  }
+
+ private:
+  bool submit() {
+    Request request;
+    request.id = RequestId{reader_.number()};
+    request.max_tokens = reader_.small();
+    request.choices = reader_.small();
+    request.cache_namespace = reader_.number();
+    request.reads_prefix_cache = reader_.number() != 0;
+    request.prompt.resize(read_count(reader_));
+    for (TokenId& token : request.prompt) token = reader_.small();
+    if (reader_.cut_off()) return true;
+    if (scheduler_.live(request.id)) return false;
+    scheduler_.submit(now_ns_, std::move(request));
+    ++replay_.requests;
+    return true;
+  }
+  bool cancel() {
+    const RequestId id{reader_.number()};
+    if (!reader_.cut_off()) scheduler_.cancel(now_ns_, id);
+    return true;
+  }
+  bool plan() {
+    const std::uint64_t recorded = reader_.word();
+    if (reader_.cut_off()) return true;
+    if (scheduler_.in_flight()) return false;
+    plan_ = &scheduler_.plan(now_ns_);
+    ++replay_.plans;
+    if (plan_hash(*plan_) != recorded && !replay_.first_difference) {
+      replay_.first_difference = replay_.plans;
+    }
+    return true;
+  }
+  bool commit() {
+    StepResult result;
+    result.outcomes.resize(read_count(reader_));
+    for (Outcome& outcome : result.outcomes) {
+      outcome.sequence = SequenceId{reader_.number()};
+      outcome.token = reader_.small();
+      outcome.stop = reader_.number() != 0;
+    }
+    if (reader_.cut_off()) return true;
+    if (!belongs(result)) return false;
+    scheduler_.commit(now_ns_, result);
+    replay_.tokens += result.outcomes.size();
+    return true;
+  }
+  bool force_preempt() {
+    const SequenceId id{reader_.number()};
+    if (reader_.cut_off()) return true;
+    if (scheduler_.in_flight()) return false;
+    scheduler_.force_preempt(now_ns_, id);
+    return true;
+  }
+  bool belongs(const StepResult& result) const {
+    if (!scheduler_.in_flight()) return plan_ != nullptr && plan_->empty() && result.outcomes.empty();
+    std::size_t next = 0;
+    for (const RunEntry& entry : plan_->run) {
+      if (!entry.samples) continue;
+      if (next == result.outcomes.size() || result.outcomes[next].sequence != entry.sequence) {
+        return false;
+      }
+      ++next;
+    }
+    return next == result.outcomes.size();
+  }
+
+  Reader& reader_;
+  Scheduler& scheduler_;
+  Replay& replay_;
+  const Plan* plan_ = nullptr;
+  std::int64_t now_ns_ = 0;
+};
+
+}  // namespace
+
+Result<Replay> replay(std::span<const std::uint8_t> journal) {
+  Reader reader(journal);
+  for (const std::uint8_t letter : kJournalMagic) {
+    if (reader.byte() != letter) {
+      return failure(ErrorCode::kInvalidFile, "not a scheduler journal: it does not begin with PNJ1");
+    }
+  }
+  Replay replay;
+  replay.config = read_config(reader);
+  auto scheduler = Scheduler::create(replay.config);
+  if (!scheduler) {
+    return failure(ErrorCode::kInvalidFile, "the journal's configuration: " + scheduler.error().message);
+  }
+  Player player(reader, *scheduler, replay);
+  while (!reader.at_end() && !reader.cut_off()) {
+    const std::size_t at = reader.at();
+    if (!player.play()) {
+      return failure(ErrorCode::kInvalidFile, "the record at byte " + std::to_string(at) +
+                                                  " of the journal was not written by a scheduler");
+    }
+  }
+  return replay;
+}
+
+}  // namespace paternoster::scheduler

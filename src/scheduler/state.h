@@ -1,0 +1,99 @@
+// All that the scheduler remembers, and the small moves that more than one verb makes. Internal to
+// scheduler/ (check.h and tests read it). The files that work on it:
+//
+//   tables    block tables, reservations, the prefix index
+//   life      boarding queue, preemption, ends
+//   planner   plan(): the running pass, the boarding pass, the flat plan
+//   scheduler the verbs
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scheduler/block_pool.h"
+#include "scheduler/choices.h"
+#include "scheduler/event.h"
+#include "scheduler/flat_map.h"
+#include "scheduler/order/waiting_queue.h"
+#include "scheduler/plan.h"
+#include "scheduler/prefix_index.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/sequence.h"
+
+namespace paternoster::scheduler {
+
+// What a sequence would start with if it boarded now.
+struct Start {
+  std::int32_t computed = 0;
+  std::vector<BlockId> blocks;         // to share, from position 0 on
+  std::vector<std::uint64_t> nodes;    // prefix index nodes of the first of them
+  std::int32_t revived = 0;            // of `blocks`, now without a reference: they count as taken
+  std::optional<BlockId> copy_from;    // a sibling's partly shared block, to be copied
+  bool forked = false;
+
+  void clear();
+};
+
+struct State {
+  explicit State(const Config& configuration)
+      : config(configuration),
+        pool(configuration.limits.num_blocks),
+        index(configuration.limits.prefix_cache ? configuration.limits.num_blocks : 0,
+              configuration.limits.block_size) {}
+
+  Config config;
+  BlockPool pool;
+  PrefixIndex index;
+  std::int32_t reserved = 0;  // blocks promised to running sequences: the sum of Sequence::reserved
+
+  std::vector<Sequence> sequences;  // slots
+  std::vector<Slot> free_sequences;
+  std::vector<Group> groups;
+  std::vector<Slot> free_groups;
+  FlatMap sequence_slots;  // id -> slot
+  FlatMap group_slots;     // id -> slot
+  std::uint64_t next_sequence = 1;
+
+  order::WaitingQueue queue;
+  std::vector<Slot> running;  // in admission order
+  std::int32_t parked = 0;
+  std::int32_t queued_requests = 0;
+
+  Plan plan;
+  std::vector<Slot> plan_slots;  // of each entry of plan.run
+  WaitReason head_reason = WaitReason::kNone;
+  SequenceId head;  // whom head_reason is about
+  bool in_flight = false;
+  bool draining = false;
+  bool batch_forming = false;  // static boarding: the batch still takes sequences up
+  bool alone_next = false;  // whole prefill: the first of the queue gets the next step to itself
+
+  std::vector<Event> events;
+  bool delivered = false;  // events were returned and go with the next verb
+  Stats totals;            // the part of Stats that only grows, and waiting_by_reason
+  Journal* journal = nullptr;
+  std::vector<TokenId> block_tokens;  // scratch: the tokens of one block
+  Start start;                        // scratch: of the one who tries to board
+};
+
+inline std::int32_t known_tokens(const State& state, const Sequence& sequence) {
+  return static_cast<std::int32_t>(state.groups[sequence.group].prompt.size() +
+                                   sequence.output.size());
+}
+
+inline std::int32_t prompt_tokens(const State& state, const Sequence& sequence) {
+  return static_cast<std::int32_t>(state.groups[sequence.group].prompt.size());
+}
+
+inline std::int32_t blocks_for(const State& state, std::int32_t tokens) {
+  return (tokens + state.config.limits.block_size - 1) / state.config.limits.block_size;
+}
+
+inline TokenId token_at(const State& state, const Sequence& sequence, std::int32_t position) {
+  const auto& prompt = state.groups[sequence.group].prompt;
+  const auto at = static_cast<std::size_t>(position);
+  return at < prompt.size() ? prompt[at] : sequence.output[at - prompt.size()];
+}
+
+}  // namespace paternoster::scheduler

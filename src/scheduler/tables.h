@@ -1,0 +1,36 @@
+// Block tables: what a sequence holds, may take, shares and gives back. Internal to scheduler/.
+//
+// Invariants: the references of a block are the tables it is in; what is promised to sequences with a
+// reservation is never more than what is available; a sequence writes only into blocks that it alone
+// holds and that are not in the prefix index, because shared blocks are full ones below its `computed`.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduler/state.h"
+
+namespace paternoster::scheduler {
+
+// Blocks in the table at the end of the sequence's longest life.
+std::int32_t worst_blocks(const State& state, const Sequence& sequence);
+
+// Blocks that somebody without a reservation may take.
+std::int32_t unpromised(const State& state);
+
+// One block more at the end of the table, from the reservation if there is one. Whoever has none must
+// have seen that unpromised() is positive.
+void grow(State& state, Sequence& sequence);
+
+// The longest start: the cached prefix, or a running sibling's prompt but for its last token.
+void find_start(State& state, Sequence& sequence, const Sequence* sibling, Start& start);
+
+// Takes what find_start found. The table must be empty.
+void adopt(State& state, Sequence& sequence, const Start& start);
+
+// Enters the full blocks computed since the last time into the prefix index.
+void index_computed(State& state, Sequence& sequence);
+
+// Gives back all blocks and the reservation, last block first, so that prefixes outlive their ends.
+void release_table(State& state, Sequence& sequence);
+
+}  // namespace paternoster::scheduler
