@@ -3,14 +3,23 @@
 #   x.h x.cc        the library            x_test.cc    GoogleTest, one program a layer, found by suffix
 #   x_fuzz.cc       libFuzzer target       x_bench.cc   Google Benchmark, one program a layer
 #
-# Three proofs come with each layer, all part of the default build of the tests:
-#   link    an empty main linked with the whole archive and only its declared dependencies
-#   header  every header compiles alone (CMAKE_VERIFY_INTERFACE_HEADER_SETS)
-#   purity  PURE layers: undefined symbols stay on the allow list (cmake/purity.cmake)
+# Proofs come with each layer, all part of `make test`:
+#   link     an empty main linked with the whole archive and only what the layer declares
+#   header   every header compiles alone (CMAKE_VERIFY_INTERFACE_HEADER_SETS)
+#   purity   PURE layers: undefined symbols stay on the allow list (cmake/purity.cmake)
+#   include  scripts/check_layers.py: no #include of a layer or library that is not declared; the link
+#            proof alone would miss a header-only upward include and a layer used but not named
+# tests/proofs shows each of them failing on a layer that breaks its rule.
 set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 
 function(layer NAME)
   cmake_parse_arguments(L "PURE" "" "USES;LINKS" ${ARGN})
+  foreach(used ${L_USES})
+    if(NOT TARGET ${used})
+      message(FATAL_ERROR "layer ${NAME} uses ${used}, which is not below it")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND_STRING PROPERTY paternoster_layers "${NAME}|${L_USES}|${L_LINKS}\n")
   set(dir ${CMAKE_SOURCE_DIR}/src/${NAME})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${dir}/*.h)
@@ -37,7 +46,7 @@ function(layer NAME)
   if(PATERNOSTER_TESTS)
     layer_tests(${NAME} "${tests}")
     layer_benches(${NAME} "${benches}")
-    layer_proofs(${NAME} "${L_USES}" "${L_LINKS}" ${L_PURE})
+    layer_proofs(${NAME} ${L_PURE})
   endif()
   if(PATERNOSTER_FUZZ)
     layer_fuzzers(${NAME} "${fuzzers}")
@@ -53,7 +62,7 @@ function(layer_tests NAME tests)
   target_compile_definitions(${NAME}_test PRIVATE PATERNOSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   include(GoogleTest)
   gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 600 LABELS ${NAME})
+                       PROPERTIES TIMEOUT 600 LABELS "unit;${NAME}")
 endfunction()
 
 function(layer_benches NAME benches)
@@ -63,27 +72,53 @@ function(layer_benches NAME benches)
   endif()
 endfunction()
 
+# One ctest a target: a short run that starts from the kept corpus and may only add to the build tree.
 function(layer_fuzzers NAME fuzzers)
   foreach(source ${fuzzers})
     get_filename_component(stem ${source} NAME_WE)
+    string(REGEX REPLACE "_fuzz$" "" target ${stem})
     add_executable(${stem} ${source})
     target_link_libraries(${stem} PRIVATE ${NAME} -fsanitize=fuzzer)
-    set_property(GLOBAL APPEND PROPERTY paternoster_fuzzers ${stem})
+    fuzz_test(${stem} ${target})
   endforeach()
 endfunction()
 
-function(layer_proofs NAME uses links pure)
+# fuzz_test(PROGRAM TARGET): tests/corpus/TARGET is what is kept, build/.../corpus/TARGET what is found.
+function(fuzz_test PROGRAM TARGET)
+  set(kept ${CMAKE_SOURCE_DIR}/tests/corpus/${TARGET})
+  set(found ${CMAKE_BINARY_DIR}/corpus/${TARGET})
+  file(MAKE_DIRECTORY ${found})
+  if(NOT IS_DIRECTORY ${kept})
+    set(kept "")
+  endif()
+  add_test(NAME fuzz.${TARGET}
+           COMMAND ${PROGRAM} -max_total_time=${PATERNOSTER_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
+                   -print_final_stats=1 -verbosity=0 ${found} ${kept})
+  set_tests_properties(fuzz.${TARGET} PROPERTIES LABELS fuzz TIMEOUT 3600)
+endfunction()
+
+# $<LINK_LIBRARY:WHOLE_ARCHIVE> takes every object of the archive, so that an unresolved symbol of any
+# of them fails the link; what comes with it is the closure of the declared layers and nothing else.
+function(layer_proofs NAME pure)
   file(WRITE ${CMAKE_BINARY_DIR}/proof/main.cc "int main() { return 0; }\n")
   add_executable(${NAME}_link_proof ${CMAKE_BINARY_DIR}/proof/main.cc)
-  target_link_libraries(${NAME}_link_proof PRIVATE house $<LINK_LIBRARY:WHOLE_ARCHIVE,${NAME}> ${uses} ${links})
+  target_link_libraries(${NAME}_link_proof PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${NAME}>)
   add_test(NAME proof.link.${NAME} COMMAND ${NAME}_link_proof)
+  set_tests_properties(proof.link.${NAME} PROPERTIES LABELS proof)
   if(pure)
     add_test(NAME proof.purity.${NAME}
              COMMAND ${CMAKE_COMMAND} -DARCHIVE=$<TARGET_FILE:${NAME}> -DNM=${CMAKE_NM}
-                     -DALLOWED=${CMAKE_SOURCE_DIR}/cmake/pure_symbols.txt -P ${CMAKE_SOURCE_DIR}/cmake/purity.cmake)
+                     -DALLOWED=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/pure_symbols.txt -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/purity.cmake)
+    set_tests_properties(proof.purity.${NAME} PROPERTIES LABELS proof)
   endif()
 endfunction()
 
-# Called once, after the last layer.
+# Called once, after the last layer: the list for the include proof, and the header proof in `all`.
 function(finish_layers)
+  get_property(layers GLOBAL PROPERTY paternoster_layers)
+  file(WRITE ${CMAKE_BINARY_DIR}/layers.txt "${layers}")
+  if(PATERNOSTER_TESTS)
+    add_custom_target(header_proof ALL)
+    add_dependencies(header_proof all_verify_interface_header_sets)
+  endif()
 endfunction()

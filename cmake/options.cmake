@@ -13,6 +13,7 @@ endif()
 
 set(PATERNOSTER_SANITIZE "" CACHE STRING "address;undefined | thread | (empty)")
 option(PATERNOSTER_FUZZ "build *_fuzz.cc with libFuzzer (needs clang)" OFF)
+set(PATERNOSTER_FUZZ_SECONDS 10 CACHE STRING "how long ctest runs each fuzz target")
 option(PATERNOSTER_COVERAGE "instrument for gcov" OFF)
 option(PATERNOSTER_TESTS "build tests and benchmarks" ON)
 

@@ -1,0 +1,3 @@
+namespace canary {
+int high() { return 1; }
+}  // namespace canary
