@@ -58,12 +58,6 @@ class Histogram {
   std::atomic<double> sum_{0};
 };
 
-// The second name of a family, with further labels that only this name carries.
-struct Alias {
-  std::string name;
-  std::string help;
-};
-
 class Registry {
  public:
   // `common` are the labels of every cell; `alias_common` are those of every alias.
@@ -71,8 +65,8 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Cells of one name must be made one after another. A cell made with an alias name is rendered a
-  // second time under it, with alias_labels instead of labels; an empty alias name: no alias.
+  // A cell made with an alias is rendered a second time under that name, with alias_labels instead of
+  // labels. Either name may be empty: then the cell is not rendered under it.
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {},
                    std::string_view alias = {}, Labels alias_labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {},

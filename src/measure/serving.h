@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -43,8 +44,10 @@ class ServingMetrics {
   // The events of one verb, as they come.
   void take(std::span<const scheduler::Event> events);
   void step(const StepFigures& figures);
-  // A refusal that the scheduler never saw (template, vocabulary, ...). Reason: one word.
-  void rejected(const char* reason);
+  // Once, when the KV cache's size is known.
+  void declare_cache(std::int32_t block_tokens, std::int32_t blocks);
+  // A refusal that the scheduler never saw (a template's, an unknown token, ...). Any thread.
+  void rejected(scheduler::Refusal refusal);
 
   // When a client that finds the queue full should come again, from the rate at which requests have
   // lately ended and those that wait now: 1,000..60,000.
@@ -57,13 +60,16 @@ class ServingMetrics {
   struct Families;
   struct Life;
 
-  void finish_sequence(const scheduler::Event& event);
-  void finish_request(const scheduler::Event& event);
+  void take(const scheduler::Event& event);
+  void admit(const scheduler::Event& event, Life& life);
+  void count_token(const scheduler::Event& event, Life& life);
+  void finish_sequence(const scheduler::Event& event, Life& life);
+  void finish_request(const scheduler::Event& event, const Life& life);
 
   Registry registry_;
   std::unique_ptr<Families> families_;
   std::unordered_map<RequestId, Life> lives_;
-  std::atomic<double> ended_per_second_{0};  // lately
+  std::atomic<double> seconds_per_end_{0};  // lately; 0: none has ended yet
   std::int64_t last_end_ns_ = 0;
 };
 

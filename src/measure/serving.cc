@@ -1,0 +1,192 @@
+#include "measure/serving.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "measure/serving_families.h"
+
+namespace paternoster::measure {
+
+using scheduler::Event;
+using scheduler::EventKind;
+
+// What must be remembered of a request until it ends. Times of 0: not yet.
+struct ServingMetrics::Life {
+  struct Sequence {
+    std::int64_t first_token_ns = 0;
+    std::int64_t last_token_ns = 0;
+    std::int32_t tokens = 0;
+  };
+  std::int64_t arrived_ns = 0;
+  std::int64_t seated_ns = 0;
+  std::int64_t first_token_ns = 0;
+  std::int64_t last_token_ns = 0;
+  std::int32_t prompt_tokens = 0;
+  std::int32_t output_tokens = 0;
+  std::int32_t preemptions = 0;
+  scheduler::FinishReason finish = scheduler::FinishReason::kNone;
+  std::vector<Sequence> sequences;  // by choice
+};
+
+namespace {
+
+constexpr double kSmoothing = 0.2;
+constexpr std::int64_t kLeastRetryMs = 1'000;
+constexpr std::int64_t kMostRetryMs = 60'000;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::size_t finished_index(scheduler::FinishReason reason) {
+  switch (reason) {
+    case scheduler::FinishReason::kStop: return 0;
+    case scheduler::FinishReason::kLength: return 1;
+    default: return 2;
+  }
+}
+
+}  // namespace
+
+ServingMetrics::ServingMetrics(const std::string& model_name)
+    : registry_({{"model", model_name}}, {{"model_name", model_name}, {"engine", "0"}}),
+      families_(std::make_unique<Families>(registry_)) {}
+
+ServingMetrics::~ServingMetrics() = default;
+
+void ServingMetrics::declare_cache(std::int32_t block_tokens, std::int32_t blocks) {
+  registry_
+      .gauge("", "How the KV cache is made.", {}, "vllm:cache_config_info",
+             {{"block_size", std::to_string(block_tokens)}, {"num_gpu_blocks", std::to_string(blocks)}})
+      .set(1);
+}
+
+void ServingMetrics::arrived(const scheduler::Request& request, std::int64_t now_ns) {
+  Life& life = lives_[request.id];
+  life.arrived_ns = now_ns;
+  life.prompt_tokens = static_cast<std::int32_t>(request.prompt.size());
+  life.sequences.resize(static_cast<std::size_t>(std::max(1, request.choices)));
+}
+
+void ServingMetrics::take(std::span<const Event> events) {
+  for (const Event& event : events) take(event);
+}
+
+void ServingMetrics::take(const Event& event) {
+  const auto found = lives_.find(event.request);
+  if (found == lives_.end()) return;
+  Life& life = found->second;
+  switch (event.kind) {
+    case EventKind::kAccepted: return;
+    case EventKind::kRefused:
+      rejected(event.refusal);
+      lives_.erase(found);
+      return;
+    case EventKind::kAdmitted: return admit(event, life);
+    case EventKind::kPreempted:
+      families_->preemptions.add();
+      ++life.preemptions;
+      return;
+    case EventKind::kToken: return count_token(event, life);
+    case EventKind::kFinished: return finish_sequence(event, life);
+    case EventKind::kRequestFinished:
+      finish_request(event, life);
+      lives_.erase(found);
+      return;
+  }
+}
+
+void ServingMetrics::admit(const Event& event, Life& life) {
+  if (life.seated_ns == 0) {
+    life.seated_ns = event.at_ns;
+    families_->queue.observe(seconds(event.at_ns - life.arrived_ns));
+  }
+  // Computing again what was preempted is no new prompt, nor is sharing a sibling's.
+  if (event.resumed || event.forked) return;
+  const auto prompt = static_cast<std::uint64_t>(life.prompt_tokens);
+  const auto cached = std::min(prompt, static_cast<std::uint64_t>(std::max(0, event.count)));
+  families_->prefix_queries.add(prompt);
+  families_->prefix_hits.add(cached);
+  families_->prefix_misses.add(prompt - cached);
+  families_->prompt_total.add(prompt);
+  families_->prompt_cached.add(cached);
+  families_->prompt_computed.add(prompt - cached);
+}
+
+void ServingMetrics::count_token(const Event& event, Life& life) {
+  families_->generated.add();
+  ++life.output_tokens;
+  life.last_token_ns = event.at_ns;
+  if (life.first_token_ns == 0) {
+    life.first_token_ns = event.at_ns;
+    families_->ttft.observe(seconds(event.at_ns - life.arrived_ns));
+    families_->prefill.observe(seconds(event.at_ns - life.seated_ns));
+  }
+  const auto choice = static_cast<std::size_t>(event.choice);
+  if (choice >= life.sequences.size()) return;
+  Life::Sequence& sequence = life.sequences[choice];
+  if (sequence.tokens++ == 0) {
+    sequence.first_token_ns = event.at_ns;
+  } else {
+    families_->itl.observe(seconds(event.at_ns - sequence.last_token_ns));
+  }
+  sequence.last_token_ns = event.at_ns;
+}
+
+void ServingMetrics::finish_sequence(const Event& event, Life& life) {
+  life.finish = event.finish;
+  const auto choice = static_cast<std::size_t>(event.choice);
+  if (choice >= life.sequences.size()) return;
+  const Life::Sequence& sequence = life.sequences[choice];
+  if (sequence.tokens < 2) return;
+  families_->tpot.observe(seconds(sequence.last_token_ns - sequence.first_token_ns) /
+                          (sequence.tokens - 1));
+}
+
+void ServingMetrics::finish_request(const Event& event, const Life& life) {
+  families_->finished[finished_index(life.finish)]->add();
+  families_->request_preemptions.observe(life.preemptions);
+  families_->prompt_tokens.observe(life.prompt_tokens);
+  families_->output_tokens.observe(life.output_tokens);
+  if (life.finish != scheduler::FinishReason::kCancelled) {
+    families_->e2e.observe(seconds(event.at_ns - life.arrived_ns));
+    if (life.first_token_ns != 0) {
+      families_->decode.observe(seconds(life.last_token_ns - life.first_token_ns));
+    }
+  }
+  // Idle times do not count: at most the time this request was there.
+  const double interval = seconds(event.at_ns - std::max(last_end_ns_, life.arrived_ns));
+  const double old = seconds_per_end_.load(std::memory_order_relaxed);
+  seconds_per_end_.store(old == 0 ? interval : old + kSmoothing * (interval - old),
+                         std::memory_order_relaxed);
+  last_end_ns_ = event.at_ns;
+}
+
+void ServingMetrics::step(const StepFigures& figures) {
+  Families& families = *families_;
+  families.running.set(figures.running);
+  families.waiting.set(figures.waiting);
+  for (std::size_t i = 0; i < families.waiting_by_reason.size(); ++i) {
+    families.waiting_by_reason[i]->set(figures.waiting_by_reason[i]);
+  }
+  families.kv_blocks[0]->set(figures.kv_used);
+  families.kv_blocks[1]->set(figures.kv_cached);
+  families.kv_blocks[2]->set(figures.kv_free);
+  const double total = figures.kv_used + figures.kv_cached + figures.kv_free;
+  families.kv_usage.set(total > 0 ? figures.kv_used / total : 0);
+  if (figures.step_ns == 0) return;
+  families.steps.add();
+  families.step_tokens.observe(figures.tokens);
+  families.step_seconds.observe(seconds(figures.step_ns));
+}
+
+void ServingMetrics::rejected(scheduler::Refusal refusal) {
+  if (Counter* counter = families_->refused[static_cast<std::size_t>(refusal)]) counter->add();
+}
+
+std::int64_t ServingMetrics::retry_after_ms() const {
+  const double ahead = families_->waiting.value() + 1;
+  const double wait_ms = ahead * seconds_per_end_.load(std::memory_order_relaxed) * 1000;
+  return std::clamp(static_cast<std::int64_t>(std::ceil(wait_ms)), kLeastRetryMs, kMostRetryMs);
+}
+
+}  // namespace paternoster::measure

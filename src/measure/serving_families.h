@@ -1,0 +1,44 @@
+// The families of ServingMetrics: their names, help lines, buckets and vLLM aliases. One table.
+#pragma once
+
+#include <array>
+
+#include "measure/metrics.h"
+#include "measure/serving.h"
+
+namespace paternoster::measure {
+
+struct ServingMetrics::Families {
+  explicit Families(Registry& registry);
+
+  Gauge& running;
+  std::array<Gauge*, scheduler::kWaitReasons> waiting_by_reason;
+  Gauge& waiting;  // the alias's total
+  std::array<Gauge*, 3> kv_blocks;  // used, cached, free
+  Gauge& kv_usage;
+  Counter& prefix_hits;
+  Counter& prefix_misses;
+  Counter& prefix_queries;
+  Counter& prompt_computed;
+  Counter& prompt_cached;
+  Counter& prompt_total;
+  Counter& generated;
+  std::array<Counter*, 3> finished;  // stop, length, abort
+  std::array<Counter*, 6> refused;   // by scheduler::Refusal
+  Counter& preemptions;
+  Counter& steps;
+  Histogram& ttft;
+  Histogram& itl;
+  Histogram& tpot;
+  Histogram& e2e;
+  Histogram& queue;
+  Histogram& prefill;
+  Histogram& decode;
+  Histogram& prompt_tokens;
+  Histogram& output_tokens;
+  Histogram& request_preemptions;
+  Histogram& step_tokens;
+  Histogram& step_seconds;
+};
+
+}  // namespace paternoster::measure
