@@ -46,7 +46,8 @@ class Tokenizer {
 
   // As encode, but no control token is read out of text that overlaps a span of `literal` (ascending,
   // disjoint). No BOS is added in front of text that begins with one. For chat_template.h.
-  Result<std::vector<TokenId>> encode_around(std::string_view text, std::span<const ByteSpan> literal,
+  Result<std::vector<TokenId>> encode_around(std::string_view text,
+                                             std::span<const ByteSpan> literal,
                                              EncodeOptions options) const;
 
   // Well-formed UTF-8; unfinished or ill-formed parts become U+FFFD. Ids must be valid.
@@ -69,6 +70,8 @@ class Tokenizer {
 
   // The longest control token whose spelling starts text at `offset`; for chat_template.h.
   std::optional<TokenId> control_at(std::string_view text, std::size_t offset) const;
+  // How many bytes at the end of `text` begin, but do not finish, some control token's spelling.
+  std::size_t open_control_suffix(std::string_view text) const;
   // Every control token, ascending; their spellings are piece(id).
   std::span<const TokenId> control_ids() const;
 

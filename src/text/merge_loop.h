@@ -1,0 +1,136 @@
+// The merge loop of byte pair encoding, shared by both kinds of tokenizer.
+//
+// Merges the best pair (lowest rank, then leftmost) until none is left. Short words by scanning,
+// long ones by a heap over a linked list: O(n log n). Internal to text/; one Scratch a thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "text/hash_maps.h"
+
+namespace paternoster::text {
+
+struct Symbol {
+  TokenId id;  // -1: in no vocabulary (yet)
+  std::uint32_t begin;
+  std::uint32_t length;
+  std::int32_t previous = -1;  // only while a long word is merged
+  std::int32_t next = -1;
+};
+
+struct MergeScratch {
+  struct Candidate {
+    std::uint32_t rank;
+    std::int32_t left;
+    std::int32_t right;
+    std::uint32_t length;  // of both together: tells a candidate that is out of date
+    TokenId id;
+  };
+  std::vector<std::uint32_t> ranks;
+  std::vector<TokenId> ids;
+  std::vector<Candidate> heap;
+};
+
+inline constexpr std::uint32_t kNoRank = std::numeric_limits<std::uint32_t>::max();
+
+// find(left, right) -> Merge with rank kNoRank if the two do not merge.
+template <typename Find>
+void merge_short(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
+  std::size_t count = symbols.size();
+  auto& ranks = scratch.ranks;
+  auto& ids = scratch.ids;
+  ranks.assign(count, kNoRank);
+  ids.assign(count, -1);
+  const auto look = [&](std::size_t left) {
+    const Merge merge = find(symbols[left], symbols[left + 1]);
+    ranks[left] = merge.rank;
+    ids[left] = merge.id;
+  };
+  for (std::size_t i = 0; i + 1 < count; ++i) look(i);
+  while (count > 1) {
+    const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(count - 1);
+    const auto best = static_cast<std::size_t>(std::min_element(ranks.begin(), end) - ranks.begin());
+    if (ranks[best] == kNoRank) break;
+    symbols[best].id = ids[best];
+    symbols[best].length += symbols[best + 1].length;
+    for (std::size_t i = best + 1; i + 1 < count; ++i) {
+      symbols[i] = symbols[i + 1];
+      ranks[i] = ranks[i + 1];
+      ids[i] = ids[i + 1];
+    }
+    --count;
+    if (best > 0) look(best - 1);
+    if (best + 1 < count) {
+      look(best);
+    } else {
+      ranks[best] = kNoRank;
+    }
+  }
+  symbols.resize(count);
+}
+
+template <typename Find>
+void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
+  using Candidate = MergeScratch::Candidate;
+  const auto worse = [](const Candidate& a, const Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
+  };
+  auto& heap = scratch.heap;
+  heap.clear();
+  const auto count = static_cast<std::int32_t>(symbols.size());
+  const auto at = [&](std::int32_t index) -> Symbol& {
+    return symbols[static_cast<std::size_t>(index)];
+  };
+  const auto look = [&](std::int32_t left, std::int32_t right) {
+    const Merge merge = find(at(left), at(right));
+    if (merge.rank == kNoRank) return false;
+    heap.push_back({merge.rank, left, right, at(left).length + at(right).length, merge.id});
+    return true;
+  };
+  for (std::int32_t i = 0; i < count; ++i) {
+    at(i).previous = i - 1;
+    at(i).next = i + 1 < count ? i + 1 : -1;
+    if (i + 1 < count) look(i, i + 1);
+  }
+  std::make_heap(heap.begin(), heap.end(), worse);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), worse);
+    const Candidate best = heap.back();
+    heap.pop_back();
+    Symbol& left = at(best.left);
+    Symbol& right = at(best.right);
+    if (left.length == 0 || left.next != best.right || left.length + right.length != best.length) {
+      continue;
+    }
+    left.id = best.id;
+    left.length = best.length;
+    left.next = right.next;
+    right.length = 0;
+    if (left.next >= 0) {
+      at(left.next).previous = best.left;
+      if (look(best.left, left.next)) std::push_heap(heap.begin(), heap.end(), worse);
+    }
+    if (left.previous >= 0 && look(left.previous, best.left)) {
+      std::push_heap(heap.begin(), heap.end(), worse);
+    }
+  }
+  std::erase_if(symbols, [](const Symbol& symbol) { return symbol.length == 0; });
+}
+
+inline constexpr std::size_t kShortWord = 32;
+
+template <typename Find>
+void merge_symbols(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
+  if (symbols.size() <= kShortWord) {
+    merge_short(symbols, find, scratch);
+  } else {
+    merge_long(symbols, find, scratch);
+  }
+}
+
+}  // namespace paternoster::text
