@@ -177,7 +177,12 @@ function showConnection(connection) {
   badge.textContent = connection;
 }
 
-const live = new Live({byId, apiKey, onConnection: showConnection});
+const live = new Live({
+  byId,
+  apiKey,
+  onConnection: showConnection,
+  onRide: (words) => chat.showRide(words),
+});
 const chat = new Chat({
   list: byId('messages'),
   settings,

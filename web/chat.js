@@ -8,6 +8,7 @@ const kKept = 'paternoster.conversation';
 export class Chat {
   #messages = [];  // {role, content}
   #abort = null;
+  #bubble = null;  // of the answer that streams
   #list;
   #settings;
   #onBusy;
@@ -26,6 +27,9 @@ export class Chat {
   get busy() { return this.#abort !== null; }
 
   stop() { this.#abort?.abort(); }
+
+  // Says in the empty answer what the request does meanwhile.
+  showRide(words) { this.#bubble?.ride(words); }
 
   clear() {
     this.stop();
@@ -64,6 +68,7 @@ export class Chat {
     let text = '';
     let ending = '';
     bubble.wait();
+    this.#bubble = bubble;
     try {
       for await (const chunk of await this.#request(settings, abort.signal)) {
         if (chunk.id) this.#onOwn(chunk.id);
@@ -82,6 +87,7 @@ export class Chat {
     } catch (error) {
       this.#fail(bubble, text, error, abort.signal.aborted, clock);
     }
+    if (this.#bubble === bubble) this.#bubble = null;
     if (this.#abort === abort) {
       if (text) this.#messages.push({role: 'assistant', content: text});
       this.#keep();
@@ -204,6 +210,10 @@ class Bubble {
     this.#node.classList.add('streaming');
     this.#node.setAttribute('aria-busy', 'true');
     this.#follow(true);
+  }
+
+  ride(words) {
+    if (!this.#text) this.#body.dataset.ride = words;
   }
 
   // Draws at most once a frame, however fast the tokens come.

@@ -114,7 +114,7 @@ class Row {
   // What a person reads at the end of the row.
   words() {
     const {state, reason, computed = 0, prompt = 0, output = 0, max_output: most} = this.last;
-    if (this.doneAt) return `done, ${output} token${output === 1 ? '' : 's'}`;
+    if (this.doneAt) return output ? `done, ${output} token${output === 1 ? '' : 's'}` : 'left';
     if (state === 'prefill') return `prefill ${Math.min(computed, prompt)} / ${prompt}`;
     if (state === 'decode') return most ? `decode ${output} / ${most}` : `decode ${output}`;
     if (state === 'preempted') return 'preempted';

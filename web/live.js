@@ -11,6 +11,7 @@ export class Live {
   #byId;
   #apiKey;
   #onConnection;
+  #onRide;
   #lift = new Lift();
   #track;
   #nodes = new Map();  // row -> its DOM
@@ -18,10 +19,12 @@ export class Live {
   #abort = null;
   #painting = 0;
 
-  constructor({byId, apiKey, onConnection}) {
+  // `onRide(words)` tells how far a request of this page is that has no output yet.
+  constructor({byId, apiKey, onConnection, onRide}) {
     this.#byId = byId;
     this.#apiKey = apiKey;
     this.#onConnection = onConnection;
+    this.#onRide = onRide;
     this.#track = new Track(byId('track'));
     new ResizeObserver(() => this.#schedule()).observe(byId('shaft'));
     setInterval(() => this.#lift.sweep(performance.now()) && this.#schedule(), 500);
@@ -70,6 +73,9 @@ export class Live {
 
   #take(frame) {
     this.#lift.take(frame, performance.now());
+    for (const row of this.#lift.rows) {
+      if (!row.doneAt && this.#isOwn(row) && !row.last.output) this.#onRide(row.words());
+    }
     this.#schedule();
   }
 

@@ -93,6 +93,44 @@ class Page(unittest.TestCase):
         return note.inner_text()
 
 
+class Modules(Page):
+    def test_events_are_the_same_however_the_bytes_are_cut(self):
+        cut = self.open().evaluate("""async () => {
+          const {EventSplitter} = await import('/stream.js');
+          const text = 'data: {"a":1}\\n\\n: ping\\n\\ndata:two\\r\\n\\r\\nevent: x\\ndata: 3\\ndata: 4\\n\\n';
+          return Array.from(text, (_, size) => {
+            const splitter = new EventSplitter();
+            const seen = [];
+            for (let at = 0; at < text.length; at += size + 1) {
+              seen.push(...splitter.push(text.slice(at, at + size + 1)));
+            }
+            return seen.join('|');
+          });
+        }""")
+        self.assertEqual(set(cut), {'{"a":1}|two|3\n4'})
+
+    def test_code_stays_code_while_its_fence_is_open(self):
+        kinds = self.open().evaluate("""async () => {
+          const {blocks} = await import('/render.js');
+          return ['a\\n```py\\nx', 'a\\n```py\\nx\\n```\\nb', '``` \\n', '~~~\\n```\\n~~~'].map(
+            (text) => blocks(text).map((block) => block.kind + ':' + block.text).join('|'));
+        }""")
+        self.assertEqual(kinds, ["prose:a|code:x", "prose:a|code:x|prose:b", "code:", "code:```"])
+
+    def test_a_row_that_is_gone_stays_a_while_and_then_leaves(self):
+        rows = self.open().evaluate("""async () => {
+          const {Lift} = await import('/lift.js');
+          const lift = new Lift();
+          const one = {id: 1, state: 'decode', output: 3};
+          lift.take({sequences: [one, {id: 2, state: 'waiting', reason: 'seat_limit'}]}, 1);
+          lift.take({sequences: [{...one, output: 4}]}, 2);
+          const words = lift.rows.map((row) => row.words());
+          lift.sweep(10000);
+          return [words, lift.rows.map((row) => row.id), lift.rows[0].cell(0).state, lift.rows[0].cell(5)];
+        }""")
+        self.assertEqual(rows, [["decode 4", "left"], [1], "decode", None])
+
+
 class Chatting(Page):
     def test_the_page_names_the_model_and_says_that_the_lift_is_empty(self):
         page = self.open()
@@ -266,6 +304,7 @@ class Crowded(Page):
         self.assertGreater(int(page.inner_text("#waiting")), 0)
         self.ask(page, "Hello")
         expect(page.locator('.row[data-own="yes"]')).to_contain_text("waits", timeout=20_000)
+        expect(self.answer(page)).to_have_attribute("data-ride", re.compile("^waits: "))
         page.screenshot(path=SCREENSHOTS / "page-waiting.png")
         for stream in streams:
             stream.done()
