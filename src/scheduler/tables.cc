@@ -30,6 +30,7 @@ std::span<const TokenId> tokens_of_block(State& state, const Sequence& sequence,
 // The index key of a block, given the node of the one before; extends the sequence's chain of hashes.
 PrefixIndex::Key key_of_block(const State& state, Sequence& sequence, std::size_t block,
                               std::uint64_t parent, std::span<const TokenId> tokens) {
+  PATERNOSTER_CHECK(block <= sequence.hashes.size());
   const std::uint64_t cache_namespace = state.groups[sequence.group].cache_namespace;
   if (sequence.hashes.size() == block) {
     const std::uint64_t before =
@@ -58,13 +59,17 @@ void find_cached(State& state, Sequence& sequence, Start& start) {
   start.computed = static_cast<std::int32_t>(start.blocks.size()) * limits.block_size;
 }
 
-void find_fork(const State& state, const Sequence& sibling, Start& start) {
+void find_fork(const State& state, Sequence& sequence, const Sequence& sibling, Start& start) {
   const std::int32_t shared = prompt_tokens(state, sibling) - 1;
   if (shared <= start.computed) return;
   const auto full = static_cast<std::size_t>(shared / state.config.limits.block_size);
   start.clear();
   start.computed = shared;
   start.blocks.assign(sibling.blocks.begin(), sibling.blocks.begin() + full);
+  if (sequence.hashes.size() < full) {  // they have these blocks' tokens in common
+    sequence.hashes.assign(sibling.hashes.begin(),
+                           sibling.hashes.begin() + std::min(full, sibling.hashes.size()));
+  }
   const std::size_t nodes = std::min(full, sibling.nodes.size());
   start.nodes.assign(sibling.nodes.begin(), sibling.nodes.begin() + nodes);
   if (shared % state.config.limits.block_size != 0) start.copy_from = sibling.blocks[full];
@@ -101,7 +106,7 @@ void grow(State& state, Sequence& sequence) {
 void find_start(State& state, Sequence& sequence, const Sequence* sibling, Start& start) {
   start.clear();
   find_cached(state, sequence, start);
-  if (sibling != nullptr) find_fork(state, *sibling, start);
+  if (sibling != nullptr) find_fork(state, sequence, *sibling, start);
 }
 
 void adopt(State& state, Sequence& sequence, const Start& start) {

@@ -1,0 +1,90 @@
+// Random scripts against the invariants and the paper model. PATERNOSTER_SEED repeats a failure.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "base/random.h"
+#include "scheduler/journal.h"
+#include "scheduler/testing/script.h"
+
+namespace paternoster::scheduler {
+namespace {
+
+using testing::Script;
+
+std::uint64_t first_seed() {
+  if (const char* given = std::getenv("PATERNOSTER_SEED")) return std::strtoull(given, nullptr, 10);
+  return std::random_device{}();
+}
+
+struct Source {
+  std::uint64_t seed;
+  std::uint64_t counter = 0;
+  std::uint8_t operator()() { return static_cast<std::uint8_t>(random_u64(seed, 1, counter++) >> 24); }
+};
+
+struct Sum {
+  std::uint64_t steps = 0, preemptions = 0, recomputed = 0, hits = 0, forked = 0, copies = 0;
+};
+
+// One script of `verbs` verbs under `config`; false with the reason printed.
+void run_script(const Config& config, std::uint64_t seed, int verbs, Sum& sum) {
+  auto source = std::make_shared<Source>(seed);
+  Script script(config, [source] { return (*source)(); });
+  for (int verb = 0; verb < verbs && script.act(); ++verb) {
+  }
+  script.finish();
+  ASSERT_EQ(script.failure(), "") << "PATERNOSTER_SEED=" << seed;
+  const Stats stats = script.stats();
+  sum.steps += stats.steps;
+  sum.preemptions += stats.preemptions;
+  sum.recomputed += stats.tokens_recomputed;
+  sum.hits += stats.prefix_hits;
+  sum.forked += stats.tokens_forked;
+  sum.copies += stats.blocks_copied;
+  const auto again = replay(script.journal().bytes());
+  ASSERT_TRUE(again.has_value()) << again.error().message << " PATERNOSTER_SEED=" << seed;
+  ASSERT_EQ(again->plans, stats.steps);
+  ASSERT_FALSE(again->first_difference.has_value()) << "PATERNOSTER_SEED=" << seed;
+}
+
+TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplaysThem) {
+  const std::uint64_t seed = first_seed();
+  std::cout << "PATERNOSTER_SEED=" << seed << "\n";
+  Sum sum;
+  for (std::uint64_t round = 0; sum.steps < 120000; ++round) {
+    Source source{seed + round};
+    const Config config = Script::config_of([&] { return source(); });
+    ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 150, sum));
+  }
+  std::cout << sum.steps << " steps, " << sum.preemptions << " preemptions, " << sum.recomputed
+            << " tokens recomputed, " << sum.hits << " cached, " << sum.forked << " forked, "
+            << sum.copies << " blocks copied\n";
+  EXPECT_GT(sum.preemptions, 1000u);  // the scripts reach what they are for
+  EXPECT_GT(sum.recomputed, 1000u);
+  EXPECT_GT(sum.hits, 1000u);
+  EXPECT_GT(sum.copies, 100u);
+}
+
+class PresetProperty : public ::testing::TestWithParam<Preset> {};
+
+TEST_P(PresetProperty, HoldsEveryInvariantInATinyPool) {
+  const std::uint64_t seed = first_seed();
+  std::cout << "PATERNOSTER_SEED=" << seed << "\n";
+  Sum sum;
+  for (std::uint64_t round = 0; sum.steps < 20000; ++round) {
+    Config config;
+    config.choices = GetParam().choices;
+    config.limits = {.max_seqs = 4, .step_tokens = 16, .block_size = 4, .num_blocks = 14,
+                     .max_len = 40, .max_queue = 10, .max_choices = 5, .protect_after = 2};
+    ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 300, sum));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Presets, PresetProperty, ::testing::ValuesIn(presets().begin(), presets().end()),
+                         [](const auto& preset) { return std::string(preset.param.name); });
+
+}  // namespace
+}  // namespace paternoster::scheduler
