@@ -1,0 +1,211 @@
+#include "engine/native_backend.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "kernels/isa.h"
+#include "model/gguf.h"
+#include "model/weights.h"
+
+namespace paternoster::engine {
+namespace {
+
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
+Result<scheduler::Config> scheduler_config(const EngineOptions& options, const KvBudget& budget) {
+  auto choices = scheduler::choices_of(options.preset);
+  if (!choices) return std::unexpected(choices.error());
+  scheduler::Config config;
+  config.choices = *choices;
+  config.limits.max_seqs = options.max_seqs;
+  config.limits.step_tokens = std::max(options.step_tokens, options.max_seqs);
+  config.limits.block_size = static_cast<std::int32_t>(kernels::kKvBlockPositions);
+  config.limits.num_blocks = budget.blocks;
+  config.limits.max_len = budget.max_len;
+  config.limits.max_queue = options.max_queue;
+  config.limits.prefix_cache = options.prefix_cache;
+  return config;
+}
+
+KvCosts costs_of(const LoadedModel& model, const scheduler::Limits& limits) {
+  const model::ModelConfig& config = model.packed.config();
+  KvCosts costs;
+  costs.block_bytes = KvCache::block_bytes(config.layers, model.packed.layers().front().shape);
+  costs.block_tokens = static_cast<std::int32_t>(kernels::kKvBlockPositions);
+  costs.trained_context = static_cast<std::int32_t>(config.context_length);
+  costs.weight_bytes = model.packed.bytes();
+  costs.scratch_bytes = Forward::scratch_bytes(config, static_cast<std::size_t>(limits.step_tokens));
+  return costs;
+}
+
+// How much one step may compute: a whole prompt at once where the preset does not cut them.
+std::size_t largest_step(const scheduler::Config& config) {
+  const auto step = static_cast<std::size_t>(config.limits.step_tokens);
+  if (config.choices.prefill == scheduler::Prefill::kChunked) return step;
+  return std::max(step, static_cast<std::size_t>(config.limits.max_len));
+}
+
+// The type that most weights have: what people call the file's quantisation.
+std::string weight_type_of(const model::GgufFile& file) {
+  std::map<std::string_view, std::uint64_t> bytes;
+  for (const model::TensorInfo& tensor : file.tensors()) {
+    if (tensor.dimensions > 1 && tensor.name.starts_with("blk.")) {
+      bytes[model::name(tensor.type)] += tensor.bytes.size();
+    }
+  }
+  const auto most = std::max_element(bytes.begin(), bytes.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == bytes.end() ? std::string() : std::string(most->first);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions options) {
+  const std::int64_t begin_ns = now_ns();
+  const Machine machine = read_machine();
+  const int threads = options.threads > 0 ? options.threads : machine.processors;
+  auto pool = std::make_unique<ThreadPool>(threads);
+  auto model = load(options.model, *pool, options.chat_template);
+  if (!model) return std::unexpected(model.error());
+  const KvWish wish{options.kv_tokens, options.kv_memory_bytes, options.max_len, options.max_seqs};
+  scheduler::Limits step;
+  step.step_tokens = std::max(options.step_tokens, options.max_seqs);
+  auto budget = plan_kv(wish, costs_of(*model, step), machine);
+  if (!budget) return std::unexpected(budget.error());
+  auto config = scheduler_config(options, *budget);
+  if (!config) return std::unexpected(config.error());
+  auto scheduler = scheduler::Scheduler::create(*config);
+  if (!scheduler) return std::unexpected(scheduler.error());
+  spdlog::info("threads: {} ({})", threads,
+               options.threads > 0 ? "as --threads asks" : machine.processors_reason);
+  spdlog::info("KV cache: {} tokens in {} blocks, {} MiB ({}); max-len {}",
+               std::int64_t{budget->blocks} * config->limits.block_size, budget->blocks,
+               budget->bytes / kMebibyte, budget->reason, budget->max_len);
+  std::unique_ptr<NativeBackend> backend(new NativeBackend(
+      std::move(options), std::move(*model), std::move(pool), *budget, std::move(*scheduler)));
+  spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", backend->card_.id,
+               backend->card_.parameters, backend->card_.weight_type,
+               kernels::isa_name(kernels::active_isa()), backend->model_.packed.bytes() / kMebibyte,
+               (now_ns() - begin_ns) / 1'000'000);
+  return backend;
+}
+
+NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
+                             const KvBudget& budget, scheduler::Scheduler&& scheduler)
+    : options_(std::move(options)),
+      pool_(std::move(pool)),
+      model_(std::move(model)),
+      cache_(model_.packed.layers().size(), model_.packed.layers().front().shape,
+             static_cast<std::size_t>(budget.blocks)),
+      executor_(model_.packed, cache_, *pool_, largest_step(scheduler.config())),
+      preparer_(model_, budget.max_len) {
+  fill_card(budget);
+  if (options_.metrics != nullptr) options_.metrics->declare_cache(card_.block_tokens, budget.blocks);
+  loop_ = std::make_unique<EngineLoop>(std::move(scheduler), executor_, model_.tokenizer, options_);
+  worker_ = std::make_unique<TextWorker>(
+      preparer_, [this](api::CallId call, api::ApiResult<PreparedCall>&& prepared) {
+        if (prepared) {
+          loop_->send(std::move(*prepared));
+        } else {
+          const bool too_long = prepared.error().code == "context_length_exceeded";
+          loop_->send(RefuseCall{call, std::move(prepared.error()),
+                                 too_long ? scheduler::Refusal::kPromptTooLong : scheduler::Refusal::kInvalid});
+        }
+      });
+}
+
+void NativeBackend::fill_card(const KvBudget& budget) {
+  const model::ModelConfig& config = model_.packed.config();
+  const model::GgufFile& file = model_.file->file;
+  card_.id = options_.model_id.empty() ? options_.model.stem().string() : options_.model_id;
+  card_.path = options_.model.string();
+  if (card_.id != options_.model.stem().string()) card_.aliases.push_back(options_.model.stem().string());
+  std::error_code ignored;
+  const auto written = std::filesystem::last_write_time(options_.model, ignored);
+  const auto system = std::chrono::file_clock::to_sys(written);
+  card_.created_s = std::chrono::duration_cast<std::chrono::seconds>(system.time_since_epoch()).count();
+  card_.architecture = model::name(config.architecture);
+  card_.weight_type = weight_type_of(file);
+  card_.parameters = static_cast<std::int64_t>(model::parameter_count(file));
+  card_.file_bytes = static_cast<std::int64_t>(file.file_bytes());
+  card_.max_len = budget.max_len;
+  card_.trained_context = static_cast<std::int32_t>(config.context_length);
+  card_.vocabulary = static_cast<std::int32_t>(config.vocabulary);
+  card_.max_seqs = options_.max_seqs;
+  card_.block_tokens = static_cast<std::int32_t>(kernels::kKvBlockPositions);
+  card_.kv_tokens = budget.blocks * card_.block_tokens;
+  card_.chat_template = options_.chat_template ? *options_.chat_template
+                                               : std::string(model_.file->tokenizer.chat_template);
+  card_.chat_refusal = model_.chat_refusal;
+}
+
+api::CallId NativeBackend::generate(api::Generation generation) {
+  const api::CallId call{last_call_.fetch_add(1, std::memory_order_relaxed) + 1};
+  if (draining_.load()) {
+    loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
+    return call;
+  }
+  // The scheduler bounds its queue; here the one before it, so that a flood cannot fill memory.
+  if (worker_->waiting() > options_.max_queue) {
+    const std::int64_t retry_ms = options_.metrics != nullptr ? options_.metrics->retry_after_ms() : 1000;
+    loop_->send(RefuseCall{call, api::queue_full(retry_ms), scheduler::Refusal::kQueueFull});
+    return call;
+  }
+  worker_->submit(call, now_ns(), std::move(generation));
+  return call;
+}
+
+void NativeBackend::cancel(api::CallId call) {
+  if (!worker_->cancel(call)) loop_->send(CancelCall{call});
+}
+
+api::ApiResult<api::Tokenized> NativeBackend::tokenize(const api::Prompt& prompt, bool add_special_tokens,
+                                                       bool want_pieces) const {
+  auto tokens = preparer_.tokenize(prompt, add_special_tokens);
+  if (!tokens) return std::unexpected(std::move(tokens.error()));
+  api::Tokenized tokenized{std::move(*tokens), {}};
+  if (want_pieces) {
+    for (const TokenId token : tokenized.tokens) {
+      tokenized.pieces.emplace_back(model_.tokenizer.token_bytes(token));
+    }
+  }
+  return tokenized;
+}
+
+api::ApiResult<std::string> NativeBackend::detokenize(const std::vector<TokenId>& tokens) const {
+  auto text = model_.tokenizer.decode(tokens, {.keep_control = true});
+  if (!text) return std::unexpected(api::invalid_value("tokens", text.error().message));
+  return std::move(*text);
+}
+
+api::ApiResult<std::string> NativeBackend::render(const api::ChatPrompt& prompt) const {
+  auto rendered = preparer_.render(prompt);
+  if (!rendered) return std::unexpected(std::move(rendered.error()));
+  return std::move(rendered->text);
+}
+
+api::Health NativeBackend::health() const {
+  api::Health health;
+  health.readiness = draining_.load() ? api::Readiness::kDraining : api::Readiness::kReady;
+  const std::int64_t last_ns = loop_->last_step_ns();
+  if (last_ns >= 0) health.last_step_age_ns = now_ns() - last_ns;
+  health.running = loop_->running();
+  health.waiting = loop_->waiting() + worker_->waiting();
+  return health;
+}
+
+void NativeBackend::drain() {
+  if (!draining_.exchange(true)) loop_->send(DrainNow{});
+}
+
+Result<std::unique_ptr<api::Backend>> create_native_backend(EngineOptions options) {
+  auto backend = NativeBackend::create(std::move(options));
+  if (!backend) return std::unexpected(backend.error());
+  return std::move(*backend);
+}
+
+}  // namespace paternoster::engine

@@ -1,0 +1,58 @@
+// The native engine behind the port api::Backend: this machine's processors and one model file.
+//
+// Three kinds of threads: the callers', which only queue; the text worker; the engine's loop with the
+// pool that helps it. See options.h for how one is made.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/backend.h"
+#include "engine/engine_loop.h"
+#include "engine/kv_budget.h"
+#include "engine/kv_cache.h"
+#include "engine/loaded_model.h"
+#include "engine/options.h"
+#include "engine/preparer.h"
+#include "engine/text_worker.h"
+#include "engine/thread_pool.h"
+
+namespace paternoster::engine {
+
+class NativeBackend final : public api::Backend {
+ public:
+  static Result<std::unique_ptr<NativeBackend>> create(EngineOptions options);
+
+  void attach(api::Outlet* outlet) override { loop_->attach(outlet); }
+  api::CallId generate(api::Generation generation) override;
+  void cancel(api::CallId call) override;
+  api::ApiResult<api::Tokenized> tokenize(const api::Prompt& prompt, bool add_special_tokens,
+                                          bool want_pieces) const override;
+  api::ApiResult<std::string> detokenize(const std::vector<TokenId>& tokens) const override;
+  api::ApiResult<std::string> render(const api::ChatPrompt& prompt) const override;
+  const api::ModelCard& model() const override { return card_; }
+  api::Health health() const override;
+  void watch_live(bool on) override { loop_->watch(on); }
+  void drain() override;
+
+ private:
+  NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
+                const KvBudget& budget, scheduler::Scheduler&& scheduler);
+  void fill_card(const KvBudget& budget);
+
+  EngineOptions options_;
+  std::unique_ptr<ThreadPool> pool_;
+  LoadedModel model_;
+  KvCache cache_;
+  NativeExecutor executor_;
+  Preparer preparer_;
+  api::ModelCard card_;
+  std::atomic<std::uint64_t> last_call_{0};
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<TextWorker> worker_;  // after loop_: it sends to it, so it ends first
+};
+
+}  // namespace paternoster::engine

@@ -1,0 +1,54 @@
+// From a Generation to what the engine's thread works with: the prompt rendered and tokenised, ranges
+// that need the model checked, defaults filled in. Pure but for the seed of those who gave none; any
+// number of threads may call it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/error.h"
+#include "api/event.h"
+#include "api/generation.h"
+#include "engine/loaded_model.h"
+#include "engine/native_executor.h"
+#include "engine/text_stream.h"
+
+namespace paternoster::engine {
+
+struct PreparedCall {
+  api::CallId call;
+  std::string request_id;
+  std::shared_ptr<RequestNumbers> numbers;
+  std::int32_t choices = 1;
+  std::int32_t max_tokens = 0;
+  TextStreamOptions text;
+  std::vector<TokenId> stop_token_ids;
+  std::optional<std::string> echo;  // the prompt's text
+  std::uint64_t cache_namespace = 0;
+  std::int64_t arrived_ns = 0;
+};
+
+class Preparer {
+ public:
+  // max_len: prompt and output together.
+  Preparer(const LoadedModel& model, std::int32_t max_len) : model_(model), max_len_(max_len) {}
+
+  api::ApiResult<PreparedCall> prepare(api::Generation&& generation) const;
+
+  // The ids of a prompt, as generation would read it.
+  api::ApiResult<std::vector<TokenId>> tokenize(const api::Prompt& prompt, bool add_special) const;
+  // The text that a conversation becomes.
+  api::ApiResult<text::RenderedPrompt> render(const api::ChatPrompt& prompt) const;
+
+ private:
+  std::optional<api::ApiError> find_fault(const api::Generation& generation) const;
+  void fill_sampling(const api::Generation& generation, SamplingParams& params) const;
+
+  const LoadedModel& model_;
+  std::int32_t max_len_;
+};
+
+}  // namespace paternoster::engine

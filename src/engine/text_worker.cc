@@ -1,0 +1,53 @@
+#include "engine/text_worker.h"
+
+#include <utility>
+
+namespace paternoster::engine {
+
+TextWorker::TextWorker(const Preparer& preparer, Ready ready)
+    : preparer_(preparer), ready_(std::move(ready)), thread_([this] { work(); }) {}
+
+TextWorker::~TextWorker() {
+  inbox_.close();
+  thread_.join();
+}
+
+void TextWorker::submit(api::CallId call, std::int64_t arrived_ns, api::Generation&& generation) {
+  {
+    const std::lock_guard lock(mutex_);
+    here_.insert(call);
+  }
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  inbox_.push({call, arrived_ns, std::move(generation)});
+}
+
+bool TextWorker::cancel(api::CallId call) {
+  const std::lock_guard lock(mutex_);
+  return here_.erase(call) > 0;
+}
+
+void TextWorker::work() {
+  std::vector<Job> jobs;
+  while (inbox_.take(jobs, true)) {
+    for (Job& job : jobs) {
+      bool wanted = false;
+      {
+        const std::lock_guard lock(mutex_);
+        wanted = here_.contains(job.call);
+      }
+      if (wanted) {
+        auto prepared = preparer_.prepare(std::move(job.generation));
+        if (prepared) {
+          prepared->call = job.call;
+          prepared->arrived_ns = job.arrived_ns;
+        }
+        // Under the lock: a cancel that finds the call gone must come after it at the loop.
+        const std::lock_guard lock(mutex_);
+        if (here_.erase(job.call) > 0) ready_(job.call, std::move(prepared));
+      }
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+}  // namespace paternoster::engine
