@@ -9,17 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/activation_block.h"
 #include "kernels/aligned_buffer.h"
 
 namespace paternoster::kernels {
-
-// What a block of 32 activations carries beside its int8 values.
-struct ActivationBlock {
-  float scale;            // value = scale * int8
-  float scaled_sum;       // scale * float(sum): what a weight's minimum is multiplied with
-  std::int32_t sum;       // of the 32 int8 values
-  std::int32_t sum_low;   // of the first 16 of them
-};
 
 class Activations {
  public:

@@ -17,7 +17,7 @@ enum class RopePairs {
 // How a model's positions are stretched beyond what it was trained on.
 struct RopeScaling {
   double linear_factor = 1.0;      // positions are divided by it (linear and yarn)
-  std::span<const float> factors;  // rope_freqs (Llama 3): each frequency is divided by its factor
+  std::span<const float> factors{};// rope_freqs (Llama 3): each frequency is divided by its factor
   bool yarn = false;
   double yarn_original_context = 0.0;
   double yarn_beta_fast = 32.0;

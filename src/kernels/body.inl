@@ -1,0 +1,11 @@
+// The kernels of one instruction set: included by each isa_*.cc inside its own namespace, after its
+// lanes. Everything here has internal linkage; only the table is seen outside.
+
+#include "kernels/matmul.inl"
+#include "kernels/rows.inl"
+#include "kernels/attention.inl"
+
+constexpr KernelTable kTable = {
+    matmul,    quantise_row, attention, store_half_row, rms_norm, add_row,     scale_row,
+    silu_product, gelu_product, rope,   maximum,        first_above, exponentials,
+};

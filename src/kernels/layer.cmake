@@ -1,0 +1,21 @@
+# Flags of the files that hold one instruction set's kernels, and of no other file: the rest of the
+# program must run on any x86-64. They are hot loops, optimised in every build (their loops are unrolled by hand, so -O2 is enough).
+set(avx2_flags -mavx2 -mfma -mf16c)
+set(kernel_flags -O2 -fno-math-errno -fno-trapping-math)
+set(isa_flags_scalar)
+set(isa_flags_avx2 ${avx2_flags})
+set(isa_flags_avxvnni ${avx2_flags} -mavxvnni)
+# g++ 12 takes the deliberately undefined registers inside its own AVX-512 header for a mistake.
+set(isa_flags_avx512 ${avx2_flags} -Wno-uninitialized -Wno-maybe-uninitialized -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni)
+foreach(isa scalar avx2 avxvnni avx512)
+  if(isa STREQUAL "scalar" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set_source_files_properties(${dir}/isa_${isa}.cc PROPERTIES
+                                COMPILE_OPTIONS "${kernel_flags};${isa_flags_${isa}}")
+  else()
+    set_source_files_properties(${dir}/isa_${isa}.cc PROPERTIES HEADER_FILE_ONLY ON)
+  endif()
+endforeach()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${dir}/emulated_tables_test.cc PROPERTIES
+                              COMPILE_OPTIONS "${kernel_flags};${isa_flags_avx2}")
+endif()
