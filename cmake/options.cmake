@@ -16,6 +16,7 @@ option(PATERNOSTER_FUZZ "build *_fuzz.cc with libFuzzer (needs clang)" OFF)
 set(PATERNOSTER_FUZZ_SECONDS 10 CACHE STRING "how long ctest runs each fuzz target")
 option(PATERNOSTER_COVERAGE "instrument for gcov" OFF)
 option(PATERNOSTER_TESTS "build tests and benchmarks" ON)
+option(PATERNOSTER_PROOFS "build the proofs of layering (only needed once, in dev)" ON)
 
 add_library(house INTERFACE)
 # -ffp-contract=off: a multiply and an add are fused only where the source says fma, so that every
@@ -29,6 +30,8 @@ if(PATERNOSTER_SANITIZE)
   target_link_options(house INTERFACE -fsanitize=${sanitizers})
 endif()
 if(PATERNOSTER_FUZZ)
+  # libstdc++ 12 offers std::expected only to compilers that claim all of C++20 concepts.
+  target_compile_options(house INTERFACE -Wno-builtin-macro-redefined -D__cpp_concepts=202002L)
   target_compile_options(house INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   target_link_options(house INTERFACE -fsanitize=address,undefined)
 endif()
