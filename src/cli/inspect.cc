@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "model/model_path.h"
+#include "text/utf8.h"
 
 namespace paternoster::cli {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::uint32_t kHalfBytes = 2;
 
 std::string text_of(const model::GgufFile& file, std::string_view key) {
   const auto value = file.string(key);
-  return value && *value ? std::string(**value) : std::string();
+  return value && *value ? text::repair_utf8(**value) : std::string();
 }
 
 std::vector<TypeCount> count_types(const model::GgufFile& file) {
@@ -153,7 +154,7 @@ boost::json::object json_tokenizer(const Model& model) {
   const auto id = [](std::optional<TokenId> value) {
     return value ? boost::json::value(*value) : boost::json::value(nullptr);
   };
-  return {{"model", tokenizer.model},       {"pre", tokenizer.pre},
+  return {{"model", text::repair_utf8(tokenizer.model)}, {"pre", text::repair_utf8(tokenizer.pre)},
           {"kind", tokenizer_kind(tokenizer)}, {"tokens", tokenizer.tokens.size()},
           {"merges", tokenizer.merges.size()}, {"bos", id(tokenizer.bos)},
           {"eos", id(tokenizer.eos)},       {"chat_template", !tokenizer.chat_template.empty()}};

@@ -136,18 +136,20 @@ bool is_there(const fs::path& path, const KnownModel& known) {
   return true;
 }
 
-// pip's own words for what went wrong: its last line that says ERROR, else its last line.
+// pip's own words for what went wrong: its last line that says ERROR, else its last line. When it had to
+// retry, that error only says that it found nothing, so we say why.
 std::string complaint(const fs::path& errors) {
   std::ifstream file(errors);
-  std::string last, line;
+  std::string last, line, prefix;
   bool said_error = false;
   while (std::getline(file, line)) {
+    if (line.starts_with("WARNING: Retrying")) prefix = "the package index cannot be reached; ";
     const bool says_error = line.starts_with("ERROR: ");
     if (line.empty() || line.starts_with("[notice]") || (said_error && !says_error)) continue;
     last = says_error ? line.substr(7) : line;
     said_error = said_error || says_error;
   }
-  return last.empty() ? "no reason given" : last.substr(0, 300);
+  return prefix + (last.empty() ? "no reason given" : last.substr(0, 300));
 }
 
 Result<void> run_python(std::vector<std::string> arguments, const fs::path& errors,
