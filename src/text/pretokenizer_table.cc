@@ -180,6 +180,12 @@ Result<const WordRule*> word_rule(std::string_view name) {
   return &found->second;
 }
 
+std::vector<std::string_view> word_rule_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, rule] : table()) names.push_back(name);
+  return names;
+}
+
 bool adds_bos_by_default(std::string_view name) {
   const auto found = table().find(name);
   return found != table().end() && found->second.adds_bos;

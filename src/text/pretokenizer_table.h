@@ -26,6 +26,9 @@ struct WordRule {
 // The rule called `name` in tokenizer.ggml.pre; empty means default. The pointer is valid for ever.
 Result<const WordRule*> word_rule(std::string_view name);
 
+// Every name there is, ascending.
+std::vector<std::string_view> word_rule_names();
+
 // Whether models with that rule want a BOS when their file does not say; false for unknown names.
 bool adds_bos_by_default(std::string_view name);
 
