@@ -18,6 +18,7 @@ export class Live {
   #own = new Set();
   #abort = null;
   #painting = 0;
+  #wake = null;
 
   // `onRide(words)` tells how far a request of this page is that has no output yet.
   constructor({byId, apiKey, onConnection, onRide}) {
@@ -31,30 +32,53 @@ export class Live {
   }
 
   async start() {
+    // A browser opens six connections to a server and no more: a tab that nobody sees gives its own
+    // back, so that the seventh tab loads.
+    document.addEventListener('visibilitychange', () => {
+      if (document.hidden) this.#abort?.abort();
+      else this.#wake?.();
+    });
     for (let failures = 0; ; failures += 1) {
-      this.#abort = new AbortController();
-      try {
-        const response = await checked(await fetch('live', {
-          headers: headers(this.#apiKey()),
-          signal: this.#abort.signal,
-        }));
-        this.#onConnection('live');
-        failures = 0;
-        for await (const frame of events(response)) this.#take(frame);
-        this.#onConnection('reconnecting');
-      } catch (error) {
-        this.#onConnection(error.status === 401 ? 'locked' : 'offline');
-      }
+      if (document.hidden) await this.#sleep(Infinity);
+      if (await this.#watch()) failures = 0;
       this.#lift.clear();
       this.#schedule();
-      await new Promise((resume) => {
-        setTimeout(resume, kRetryMs[Math.min(failures, kRetryMs.length - 1)]);
-      });
+      if (!document.hidden) await this.#sleep(kRetryMs[Math.min(failures, kRetryMs.length - 1)]);
     }
   }
 
+  // Reads /live to its end. True if it had begun.
+  async #watch() {
+    let begun = false;
+    this.#abort = new AbortController();
+    try {
+      const response = await checked(await fetch('live', {
+        headers: headers(this.#apiKey()),
+        signal: this.#abort.signal,
+      }));
+      begun = true;
+      this.#onConnection('live');
+      for await (const frame of events(response)) this.#take(frame);
+      this.#onConnection('reconnecting');
+    } catch (error) {
+      this.#onConnection(error.status === 401 ? 'locked' : document.hidden ? 'paused' : 'offline');
+    }
+    return begun;
+  }
+
+  // Waits so long, or until the tab is seen again.
+  #sleep(ms) {
+    return new Promise((resume) => {
+      this.#wake = resume;
+      if (ms !== Infinity) setTimeout(resume, ms);
+    });
+  }
+
   // Reads /live anew, for instance with another key.
-  restart() { this.#abort?.abort(); }
+  restart() {
+    this.#abort?.abort();
+    this.#wake?.();
+  }
 
   // An id under which the server knows an answer of this page.
   setOwn(id) {
