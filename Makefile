@@ -21,7 +21,6 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 serve: build/release/paternoster
-	@build/release/paternoster pull smollm2 >&2
 	@exec build/release/paternoster serve $(ARGS)
 
 test:
