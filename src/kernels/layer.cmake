@@ -2,6 +2,10 @@
 # program must run on any x86-64. They are hot loops, optimised in every build (their loops are unrolled by hand, so -O2 is enough).
 set(avx2_flags -mavx2 -mfma -mf16c)
 set(kernel_flags -O2 -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Both passes would put off additions until dozens of products wait for them in memory.
+  list(APPEND kernel_flags -fno-tree-ter -fno-tree-reassoc)
+endif()
 set(isa_flags_scalar)
 set(isa_flags_avx2 ${avx2_flags})
 set(isa_flags_avxvnni ${avx2_flags} -mavxvnni)

@@ -1,0 +1,168 @@
+// How fast the kernels are on one thread: kernels_bench [--benchmark_filter=...]. PATERNOSTER_ISA
+// chooses the instruction set. Counters: ops (multiplies and adds), bytes of weights or of cache read.
+// read_loop is the memory's own speed, to compare bytes with; peak the best that integer dot products
+// in registers reach, to compare ops with.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "base/random.h"
+#include "kernels/attention.h"
+#include "kernels/elementwise.h"
+#include "kernels/matmul.h"
+#include "kernels/vocabulary.h"
+
+namespace paternoster::kernels {
+namespace {
+
+std::vector<std::byte> some_tensor(TensorType type, std::size_t rows, std::size_t cols) {
+  std::vector<std::byte> bytes(rows * row_bytes(type, cols));
+  for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    // the top bit pair of every byte cleared: whatever is read as f16 is small and finite
+    const std::uint64_t word = random_u64(1, 1, i) & 0x3F3F3F3F3F3F3F3Fu;
+    std::memcpy(&bytes[i], &word, 8);
+  }
+  return bytes;
+}
+
+// Matrices are packed once and kept: several copies of small ones, so that decoding reads memory.
+const std::vector<PackedMatrix>& matrices(TensorType type, std::size_t rows, std::size_t cols) {
+  static std::map<std::tuple<TensorType, std::size_t, std::size_t>, std::vector<PackedMatrix>> kept;
+  auto& entry = kept[{type, rows, cols}];
+  if (entry.empty()) {
+    const auto bytes = some_tensor(type, rows, cols);
+    const std::size_t copies = 1 + (std::size_t{64} << 20) / bytes.size();
+    for (std::size_t i = 0; i < copies; ++i) {
+      entry.push_back(std::move(*PackedMatrix::pack(type, rows, cols, bytes)));
+    }
+  }
+  return entry;
+}
+
+void matmul_bench(benchmark::State& state, TensorType type, std::size_t cols, std::size_t rows) {
+  const auto tokens = static_cast<std::size_t>(state.range(0));
+  const auto& weights = matrices(type, rows, cols);
+  Activations in;
+  in.resize(tokens, cols);
+  for (std::size_t t = 0; t < tokens; ++t) {
+    for (std::size_t i = 0; i < cols; ++i) {
+      in.values(t)[i] = static_cast<float>(random_u64(2, t, i) % 1000) * 0.01f - 5.0f;
+    }
+  }
+  quantise(in, 0, tokens);
+  std::vector<float> out(tokens * rows);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const PackedMatrix& w = weights[next];
+    matmul(w, in, {0, tokens}, {0, w.tiles()}, out.data(), rows);
+    benchmark::ClobberMemory();
+    next = next + 1 == weights.size() ? 0 : next + 1;
+  }
+  const auto rate = benchmark::Counter::kIsIterationInvariantRate;
+  state.counters["ops"] = {2.0 * static_cast<double>(tokens * rows * cols), rate};
+  state.counters["bytes"] = {static_cast<double>(weights[0].bytes()), rate};
+}
+
+void attention_bench(benchmark::State& state, AttentionShape shape, std::size_t queries) {
+  const auto context = static_cast<std::size_t>(state.range(0));
+  const std::size_t width = shape.heads * shape.head_dim;
+  std::vector<std::uint16_t> pool(kv_block_elements(shape) * (context / 16 + 1), 0x3400);
+  std::vector<std::uint32_t> blocks(context / 16 + 1);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    blocks[b] = static_cast<std::uint32_t>(b);
+  }
+  const std::vector<float> in(queries * width, 0.1f);
+  std::vector<float> out(queries * width);
+  for (auto _ : state) {
+    const AttentionQueries call{in.data(),     width, out.data(), width, blocks.data(),
+                                context - queries, queries};
+    for (std::size_t h = 0; h < shape.kv_heads; ++h) {
+      attention(shape, pool.data(), call, h);
+    }
+    benchmark::ClobberMemory();
+  }
+  const auto rate = benchmark::Counter::kIsIterationInvariantRate;
+  state.counters["ops"] = {4.0 * static_cast<double>(queries * context * width), rate};
+  state.counters["bytes"] = {
+      4.0 * static_cast<double>(context * shape.kv_heads * shape.head_dim), rate};
+}
+
+void read_loop(benchmark::State& state) {
+  const std::vector<std::uint64_t> memory(std::size_t{256} << 17, 1);  // 256 MiB
+  for (auto _ : state) {
+    std::array<std::uint64_t, 8> sums{};
+    for (std::size_t i = 0; i < memory.size(); i += 8) {
+      for (std::size_t j = 0; j < 8; ++j) {
+        sums[j] += memory[i + j];
+      }
+    }
+    benchmark::DoNotOptimize(sums);
+  }
+  state.counters["bytes"] = {static_cast<double>(memory.size() * 8),
+                             benchmark::Counter::kIsIterationInvariantRate};
+}
+
+void rows_bench(benchmark::State& state) {
+  const std::vector<float> gates(1536, 0.3f), ups(1536, 0.5f), weight(576, 1.0f);
+  Activations wide, narrow;
+  wide.resize(1, 1536);
+  narrow.resize(1, 576);
+  for (auto _ : state) {
+    rms_norm_quantise(gates.data(), weight.data(), 1e-5f, narrow, 0);
+    gated_product_quantise(Gate::kSilu, gates.data(), ups.data(), wide, 0);
+    benchmark::ClobberMemory();
+  }
+}
+
+void argmax_bench(benchmark::State& state) {
+  std::vector<float> logits(49152);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(random_u64(3, 0, i) % 100000) * 1e-3f;
+  }
+  std::vector<ScoredToken> best;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(argmax(logits));
+    top_k(logits, static_cast<std::size_t>(state.range(0)), best);
+    benchmark::DoNotOptimize(log_sum_exp(logits));
+  }
+}
+
+void register_all() {
+  using Shape = std::pair<std::size_t, std::size_t>;  // inputs, outputs
+  for (const TensorType type :
+       {TensorType::kQ4_1, TensorType::kQ4_0, TensorType::kQ8_0, TensorType::kQ4_K,
+        TensorType::kQ5_0, TensorType::kQ6_K, TensorType::kQ5_K, TensorType::kQ5_1,
+        TensorType::kQ2_K, TensorType::kQ3_K, TensorType::kF16}) {
+    for (const auto& [cols, rows] :
+         {Shape{576, 576}, Shape{576, 1536}, Shape{1536, 576}, Shape{576, 49152}}) {
+      if (row_bytes(type, cols) == 0) {
+        continue;
+      }
+      const std::string name = std::string("matmul/") + type_name(type) + "/" +
+                               std::to_string(cols) + "x" + std::to_string(rows);
+      benchmark::RegisterBenchmark(name.c_str(), matmul_bench, type, cols, rows)
+          ->Arg(1)->Arg(4)->Arg(8)->Arg(32)->Arg(128);
+    }
+  }
+  const AttentionShape smollm{9, 3, 64, 0, 0.125f}, gemma{4, 1, 256, 0, 0.0625f};
+  benchmark::RegisterBenchmark("attention/9x3x64/decode", attention_bench, smollm, 1)
+      ->Arg(128)->Arg(1024)->Arg(8192);
+  benchmark::RegisterBenchmark("attention/9x3x64/prefill32", attention_bench, smollm, 32)
+      ->Arg(128)->Arg(1024)->Arg(8192);
+  benchmark::RegisterBenchmark("attention/4x1x256/decode", attention_bench, gemma, 1)
+      ->Arg(128)->Arg(1024)->Arg(8192);
+  benchmark::RegisterBenchmark("read_loop", read_loop);
+  benchmark::RegisterBenchmark("rows/norm576_silu1536", rows_bench);
+  benchmark::RegisterBenchmark("vocabulary/49152/top_k", argmax_bench)->Arg(20);
+}
+
+[[maybe_unused]] const bool registered = (register_all(), true);
+
+}  // namespace
+}  // namespace paternoster::kernels
