@@ -13,6 +13,7 @@ bool Scheduler::live(RequestId request) const {
 bool Scheduler::idle() const { return state_->group_slots.size() == 0; }
 bool Scheduler::draining() const { return state_->draining; }
 bool Scheduler::in_flight() const { return state_->in_flight; }
+const Plan& Scheduler::last_plan() const { return state_->plan; }
 
 Stats Scheduler::stats() const {
   const State& state = *state_;

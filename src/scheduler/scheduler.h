@@ -102,6 +102,7 @@ class Scheduler {
   bool idle() const;      // nothing is live
   bool draining() const;  // drained when also idle
   bool in_flight() const;  // a plan waits for its commit
+  const Plan& last_plan() const;
   // The running sequences in admission order.
   void list_running(std::vector<SequenceId>& out) const;
   // Everyone without a token in the last plan and why, in no particular order. O(waiting): for feeds.
