@@ -1,7 +1,7 @@
 // The alphabet of byte-level BPE: vocabularies spell each byte as one printable character.
 //
-// Bytes that are printable in Latin-1 stand for themselves, the other 68 for U+0100 and up in order.
-// Pure functions; used when a vocabulary is loaded.
+// Bytes that are printable in Latin-1 stand for themselves, the other 68 for U+0100 and up in
+// order. Pure functions; used when a vocabulary is loaded.
 #pragma once
 
 #include <optional>

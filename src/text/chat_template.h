@@ -1,9 +1,10 @@
 // A model's chat template (Jinja) and the prompt it makes of a conversation.
 //
-// Control tokens come from the template only: a control token's spelling inside a message stays text,
-// while everything else yields the ids that tokenizing the whole rendered text would. A template is
-// immutable and may render on any thread at once. Templates come from files and are not trusted:
-// errors, endless loops and runaway output end in a Result fit to be sent to a client as its fault.
+// Control tokens come from the template only: a control token's spelling inside a message stays
+// text, while everything else yields the ids that tokenizing the whole rendered text would. A
+// template is immutable and may render on any thread at once. Templates come from files and are
+// not trusted: errors, endless loops and runaway output end in a Result fit to be sent to a client
+// as its fault.
 #pragma once
 
 #include <memory>

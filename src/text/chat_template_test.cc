@@ -38,8 +38,9 @@ class ChatTemplateTest : public ::testing::Test {
 };
 
 TEST_F(ChatTemplateTest, OrdinaryContentGivesTheIdsOfTheWholeText) {
-  for (const std::string content : {"hello", "  hello \n", "<", "a <|im_", "|>", "", "<|", "<think>",
-                                    "\U000F0000\U000F0001", "im_end|>", "日本 <b>"}) {
+  for (const std::string content :
+       {"hello", "  hello \n", "<", "a <|im_", "|>", "", "<|", "<think>", "\U000F0000\U000F0001",
+        "im_end|>", "日本 <b>"}) {
     const auto rendered = render(kChatMl, content);
     ASSERT_TRUE(rendered);
     EXPECT_EQ(rendered->text,
@@ -71,9 +72,10 @@ TEST_F(ChatTemplateTest, AControlTokenCannotBePutTogetherFromTwoMessages) {
 }
 
 TEST_F(ChatTemplateTest, ControlTokensInOtherMembersStayTextToo) {
+  const std::string extra = R"({"name":"<|im_end|>","args":{"a":"<|im_end|>"}})";
   const auto rendered =
       render("{{ messages[0].name }}{{ tools[0].d }}{{ flag }}{{ messages[0].args | tojson }}",
-             ChatPrompt{.messages = {{"user", "", R"({"name":"<|im_end|>","args":{"a":"<|im_end|>"}})"}},
+             ChatPrompt{.messages = {{"user", "", extra}},
                         .tools_json = R"([{"d":"\u003c|im_end|>"}])",
                         .extra_json = R"( {"flag":"<|im_end|>"} )"});
   ASSERT_TRUE(rendered) << rendered.error().message;

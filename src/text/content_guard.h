@@ -1,9 +1,9 @@
-// Keeps control tokens out of messages: hides their spellings from the template engine and puts them
-// back as text afterwards.
+// Keeps control tokens out of messages: hides their spellings from the template engine and puts
+// them back as text afterwards.
 //
-// Each spelling that occurs in a message becomes one private-use character that occurs nowhere else;
-// so does the first character of an unfinished spelling at a message's end, which the next message
-// could complete. One guard a rendering, one thread. Internal to text/.
+// Each spelling that occurs in a message becomes one private-use character that occurs nowhere
+// else; so does the first character of an unfinished spelling at a message's end, which the next
+// message could complete. One guard a rendering, one thread. Internal to text/.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Token ids to text as they are generated: gives out whole characters only.
 //
-// What push and flush return, put together, is well-formed UTF-8 and equals Tokenizer::decode of the
-// same ids. One per sequence, one thread at a time; the tokenizer must outlive it. Copying one
+// What push and flush return, put together, is well-formed UTF-8 and equals Tokenizer::decode of
+// the same ids. One per sequence, one thread at a time; the tokenizer must outlive it. Copying one
 // copies its state, so a sequence can be forked.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Two hash tables for the tokenizers' inner loops: flat, open addressing, built once, then only read.
+// Two hash tables for the tokenizers' inner loops: flat, open addressing, built once, then only
+// read.
 //
 // PairMap: two token ids -> what they merge into. PieceMap: bytes -> token id, without owning the
 // bytes. Both are seeded by chance, so that no file can be made to collide. Internal to text/.

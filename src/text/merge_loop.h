@@ -25,10 +25,8 @@ struct Symbol {
 
 struct MergeScratch {
   struct Candidate {
-    std::uint32_t rank;
-    std::int32_t left;
-    std::int32_t right;
-    std::uint32_t length;  // of both together: tells a candidate that is out of date
+    std::uint64_t order;   // rank, then index of the left symbol
+    std::uint32_t length;  // of both together: symbols only grow, so it tells what is out of date
     TokenId id;
   };
   std::vector<std::uint32_t> ranks;
@@ -54,7 +52,8 @@ void merge_short(std::vector<Symbol>& symbols, const Find& find, MergeScratch& s
   for (std::size_t i = 0; i + 1 < count; ++i) look(i);
   while (count > 1) {
     const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(count - 1);
-    const auto best = static_cast<std::size_t>(std::min_element(ranks.begin(), end) - ranks.begin());
+    const auto lowest = std::min_element(ranks.begin(), end);
+    const auto best = static_cast<std::size_t>(lowest - ranks.begin());
     if (ranks[best] == kNoRank) break;
     symbols[best].id = ids[best];
     symbols[best].length += symbols[best + 1].length;
@@ -77,9 +76,7 @@ void merge_short(std::vector<Symbol>& symbols, const Find& find, MergeScratch& s
 template <typename Find>
 void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
   using Candidate = MergeScratch::Candidate;
-  const auto worse = [](const Candidate& a, const Candidate& b) {
-    return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
-  };
+  const auto worse = [](const Candidate& a, const Candidate& b) { return a.order > b.order; };
   auto& heap = scratch.heap;
   heap.clear();
   const auto count = static_cast<std::int32_t>(symbols.size());
@@ -89,7 +86,9 @@ void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& sc
   const auto look = [&](std::int32_t left, std::int32_t right) {
     const Merge merge = find(at(left), at(right));
     if (merge.rank == kNoRank) return false;
-    heap.push_back({merge.rank, left, right, at(left).length + at(right).length, merge.id});
+    const std::uint64_t order = (std::uint64_t{merge.rank} << 32) |
+                                static_cast<std::uint32_t>(left);
+    heap.push_back({order, at(left).length + at(right).length, merge.id});
     return true;
   };
   for (std::int32_t i = 0; i < count; ++i) {
@@ -102,20 +101,20 @@ void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& sc
     std::pop_heap(heap.begin(), heap.end(), worse);
     const Candidate best = heap.back();
     heap.pop_back();
-    Symbol& left = at(best.left);
-    Symbol& right = at(best.right);
-    if (left.length == 0 || left.next != best.right || left.length + right.length != best.length) {
-      continue;
-    }
+    const auto index = static_cast<std::int32_t>(best.order & 0xFFFFFFFFu);
+    Symbol& left = at(index);
+    if (left.length == 0 || left.next < 0) continue;
+    Symbol& right = at(left.next);
+    if (left.length + right.length != best.length) continue;
     left.id = best.id;
     left.length = best.length;
     left.next = right.next;
     right.length = 0;
     if (left.next >= 0) {
-      at(left.next).previous = best.left;
-      if (look(best.left, left.next)) std::push_heap(heap.begin(), heap.end(), worse);
+      at(left.next).previous = index;
+      if (look(index, left.next)) std::push_heap(heap.begin(), heap.end(), worse);
     }
-    if (left.previous >= 0 && look(left.previous, best.left)) {
+    if (left.previous >= 0 && look(left.previous, index)) {
       std::push_heap(heap.begin(), heap.end(), worse);
     }
   }

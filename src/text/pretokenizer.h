@@ -1,7 +1,7 @@
 // Cuts text into the words that byte-level BPE merges inside of, by regular expressions.
 //
-// Immutable once created, thread-safe. The words cover the text, in order and without gaps. Internal
-// to text/. PCRE2 is compiled to machine code; linear time for every rule in the table.
+// Immutable once created, thread-safe. The words cover the text, in order and without gaps.
+// Internal to text/. PCRE2 is compiled to machine code; linear time for every rule in the table.
 #pragma once
 
 #include <memory>

@@ -40,12 +40,6 @@ std::uint32_t rank_of(float score) {
   return ~ascending == kNoRank ? kNoRank - 1 : ~ascending;
 }
 
-// Whether some U+2581 follows another character.
-bool holds_inner_space(std::string_view piece) {
-  while (piece.starts_with(kSpace)) piece.remove_prefix(kSpace.size());
-  return piece.find(kSpace) != std::string_view::npos;
-}
-
 TokenKind kind_of(const Vocabulary& vocabulary, std::size_t index) {
   return vocabulary.kinds.empty() ? TokenKind::kNormal : vocabulary.kinds[index];
 }
@@ -102,7 +96,7 @@ void SentencePieceBpe::load_pieces(const Vocabulary& vocabulary) {
     const std::string_view piece = pieces_(id);
     by_bytes_.insert(id, pieces_);
     longest_ = std::max(longest_, piece.size());
-    if (kind != TokenKind::kUserDefined && holds_inner_space(piece)) words_are_apart_ = false;
+    note_inner_spaces(piece);
     if (piece.size() == 1 && static_cast<unsigned char>(piece[0]) < 0x80) {
       ascii_ids_[static_cast<unsigned char>(piece[0])] = id;
     }
@@ -133,15 +127,28 @@ void SentencePieceBpe::encode(std::string_view text, bool space_prefix,
   encode_unfrozen(all.substr(begin), out);
 }
 
-void SentencePieceBpe::encode_unfrozen(std::string_view escaped, std::vector<TokenId>& out) const {
-  if (!words_are_apart_) return encode_word(escaped, out);
-  while (!escaped.empty()) {
-    std::size_t end = 0;
-    while (escaped.substr(end).starts_with(kSpace)) end += kSpace.size();
-    end = std::min(escaped.find(kSpace, end), escaped.size());
-    encode_word(escaped.substr(0, end), out);
-    escaped.remove_prefix(end);
+void SentencePieceBpe::note_inner_spaces(std::string_view piece) {
+  for (std::size_t at = piece.find(kSpace); at != std::string_view::npos;
+       at = piece.find(kSpace, at + kSpace.size())) {
+    // Runs of spaces stay together anyway.
+    if (at > 0 && !piece.substr(0, at).ends_with(kSpace)) {
+      joins_space_[static_cast<unsigned char>(piece[at - 1])] = true;
+    }
   }
+}
+
+// Word by word where merges cannot cross: that keeps the merge loop in its fast, short form.
+void SentencePieceBpe::encode_unfrozen(std::string_view escaped, std::vector<TokenId>& out) const {
+  std::size_t begin = 0;
+  for (std::size_t at = escaped.find(kSpace); at != std::string_view::npos;
+       at = escaped.find(kSpace, at + kSpace.size())) {
+    const std::string_view before = escaped.substr(begin, at - begin);
+    if (before.empty() || before.ends_with(kSpace)) continue;
+    if (joins_space_[static_cast<unsigned char>(before.back())]) continue;
+    encode_word(before, out);
+    begin = at;
+  }
+  encode_word(escaped.substr(begin), out);
 }
 
 void SentencePieceBpe::encode_word(std::string_view word, std::vector<TokenId>& out) const {

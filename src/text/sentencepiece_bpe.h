@@ -1,7 +1,8 @@
 // SentencePiece-style byte pair encoding: merges by score over characters, bytes for what is left.
 //
-// Spaces are U+2581. User-defined pieces are cut out first, longest first, and never merge. Immutable
-// and thread-safe. Internal to text/: Tokenizer deals with control tokens and ill-formed UTF-8.
+// Spaces are U+2581. User-defined pieces are cut out first, longest first, and never merge.
+// Immutable and thread-safe. Internal to text/: Tokenizer deals with control tokens and ill-formed
+// UTF-8.
 #pragma once
 
 #include <array>
@@ -28,6 +29,7 @@ class SentencePieceBpe {
  private:
   SentencePieceBpe() = default;
   void load_pieces(const Vocabulary& vocabulary);
+  void note_inner_spaces(std::string_view piece);
   void encode_unfrozen(std::string_view escaped, std::vector<TokenId>& out) const;
   void encode_word(std::string_view word, std::vector<TokenId>& out) const;
   void emit(const Symbol& symbol, std::string_view word, std::vector<TokenId>& out) const;
@@ -39,8 +41,8 @@ class SentencePieceBpe {
   std::array<TokenId, 128> ascii_ids_{};  // pieces of one ASCII character
   TokenId unknown_ = -1;
   std::size_t longest_ = 0;  // bytes of the longest piece
-  // No piece holds U+2581 after another character, so merges never cross the start of a word.
-  bool words_are_apart_ = true;
+  // By byte: whether some piece holds U+2581 right after it. Merges cross no other start of a word.
+  std::array<bool, 256> joins_space_{};
   SpellingMatcher frozen_;  // user-defined pieces
 };
 

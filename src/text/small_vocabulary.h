@@ -31,8 +31,8 @@ struct SmallVocabulary {
   }
 };
 
-// Byte-level, rule `pre`: "<|im_start|>" 0 (BOS), "<|im_end|>" 1 (EOS), user-defined "<think>" 2, byte
-// b at 3 + b, then "he" "ll" "hell" "hello" "Ġw" "Ġhello".
+// Byte-level, rule `pre`: "<|im_start|>" 0 (BOS), "<|im_end|>" 1 (EOS), user-defined "<think>" 2,
+// byte b at 3 + b, then "he" "ll" "hell" "hello" "Ġw" "Ġhello".
 inline SmallVocabulary small_byte_level(std::string_view pre = "smollm") {
   SmallVocabulary small;
   small.vocabulary.model = "gpt2";
@@ -53,8 +53,8 @@ inline SmallVocabulary small_byte_level(std::string_view pre = "smollm") {
   return small;
 }
 
-// SentencePiece: "<unk>" 0, "<bos>" 1, "<eos>" 2, byte b at 3 + b, user-defined "<b>" 259 and two spaces
-// 260, then "a" 261 "b" 262 "▁" 263 "ab" 264 "▁ab" 265 "ba" 266 "é" 267.
+// SentencePiece: "<unk>" 0, "<bos>" 1, "<eos>" 2, byte b at 3 + b, user-defined "<b>" 259 and two
+// spaces 260, then "a" 261 "b" 262 "▁" 263 "ab" 264 "▁ab" 265 "ba" 266 "é" 267.
 inline SmallVocabulary small_sentencepiece() {
   SmallVocabulary small;
   small.vocabulary.model = "llama";

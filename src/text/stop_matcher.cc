@@ -28,7 +28,8 @@ std::size_t StopMatcher::certain_prefix() const {
     if (stop.empty()) continue;
     const std::size_t longest = std::min(stop.size() - 1, held_.size());
     for (std::size_t length = longest; length > held_.size() - certain; --length) {
-      if (std::string_view(stop).starts_with(std::string_view(held_).substr(held_.size() - length))) {
+      const std::string_view end = std::string_view(held_).substr(held_.size() - length);
+      if (std::string_view(stop).starts_with(end)) {
         certain = held_.size() - length;
         break;
       }

@@ -89,7 +89,8 @@ Result<void> Tokenizer::Core::load(const Vocabulary& vocabulary) {
     const std::string_view piece = vocabulary.tokens[i];
     const auto id = static_cast<TokenId>(i);
     pieces.add(piece);
-    bytes.add(byte_level ? byte_level_bytes(piece, kinds[i]) : sentencepiece_bytes(piece, kinds[i]));
+    bytes.add(byte_level ? byte_level_bytes(piece, kinds[i])
+                         : sentencepiece_bytes(piece, kinds[i]));
     is_control[i] = kinds[i] == TokenKind::kControl || kinds[i] == TokenKind::kUnknown;
     if (is_control[i]) controls.push_back(id);
     if (is_control[i] || (byte_level && kinds[i] == TokenKind::kUserDefined)) special.push_back(id);

@@ -1,8 +1,8 @@
 // Text to token ids and back, for one model: byte-level BPE and SentencePiece-style BPE.
 //
-// Immutable once created; every member is const and may be called from any thread at once. Ids equal
-// those of the model's own tokenizer (tests/text judges it). Any bytes are safe input: a maximal
-// ill-formed part of UTF-8 counts as U+FFFD. Time is O(n log n) for every input, n bytes.
+// Immutable once created; every member is const and may be called from any thread at once. Ids
+// equal those of the model's own tokenizer (tests/text judges it). Any bytes are safe input: a
+// maximal ill-formed part of UTF-8 counts as U+FFFD. Time is O(n log n) for every input, n bytes.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,9 @@ class Tokenizer {
 
   Result<std::vector<TokenId>> encode(std::string_view text, EncodeOptions options) const;
 
-  // As encode, but no control token is read out of text that overlaps a span of `literal` (ascending,
-  // disjoint). No BOS is added in front of text that begins with one. For chat_template.h.
+  // As encode, but no control token is read out of text that overlaps a span of `literal`
+  // (ascending, disjoint); the text must be well-formed. No BOS is added in front of text that
+  // begins with one. For chat_template.h.
   Result<std::vector<TokenId>> encode_around(std::string_view text,
                                              std::span<const ByteSpan> literal,
                                              EncodeOptions options) const;

@@ -13,10 +13,11 @@ using namespace paternoster;
 using namespace paternoster::text;
 
 const Tokenizer& tokenizer_number(unsigned number) {
-  static const Tokenizer kTokenizers[] = {*Tokenizer::create(small_byte_level("smollm").vocabulary),
-                                          *Tokenizer::create(small_byte_level("llama-bpe").vocabulary),
-                                          *Tokenizer::create(small_byte_level("kimi-k2").vocabulary),
-                                          *Tokenizer::create(small_sentencepiece().vocabulary)};
+  static const Tokenizer kTokenizers[] = {
+      *Tokenizer::create(small_byte_level("smollm").vocabulary),
+      *Tokenizer::create(small_byte_level("llama-bpe").vocabulary),
+      *Tokenizer::create(small_byte_level("kimi-k2").vocabulary),
+      *Tokenizer::create(small_sentencepiece().vocabulary)};
   return kTokenizers[number % 4];
 }
 

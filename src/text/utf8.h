@@ -1,5 +1,6 @@
-// UTF-8, read one character at a time, with ill-formed input named as Unicode recommends: each maximal
-// part of an ill-formed sequence is one error, written as U+FFFD. Pure functions, callable by anyone.
+// UTF-8, read one character at a time, with ill-formed input named as Unicode recommends: each
+// maximal part of an ill-formed sequence is one error, written as U+FFFD. Pure functions, callable
+// by anyone.
 #pragma once
 
 #include <cstddef>

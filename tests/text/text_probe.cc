@@ -1,7 +1,7 @@
-// The text layer behind pipes, for the judges in this folder: text_probe MODEL.gguf, then records on
-// standard input until it ends. A string is its length (u32, little-endian) and its bytes.
+// The text layer behind pipes, for the judges in this folder: text_probe MODEL.gguf, then records
+// on standard input until it ends. A string is its length (u32, little-endian) and its bytes.
 //
-//   'T'|'P' text           tokenize without|with parsing of special tokens -> "ids|text again\n" in hex
+//   'T'|'P' text           tokenize without|with control tokens parsed -> "ids|text again\n" in hex
 //   'C' template           compile a chat template                         -> "+\n" or "-error\n"
 //   'R' prompt n messages  render with the last template -> "+text|ids\n" in hex, or "-error\n"
 //       prompt: u8 add_generation_prompt, string tools, string extra; message: role, content, extra
