@@ -1,0 +1,94 @@
+#include "engine/drive.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+
+namespace paternoster::engine {
+namespace {
+
+std::int64_t clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
+  auto made = scheduler::Scheduler::create(config);
+  PATERNOSTER_CHECK(made.has_value());
+  return std::move(*made);
+}
+
+}  // namespace
+
+Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config)
+    : cache_(model.layers().size(), model.layers().front().shape,
+             static_cast<std::size_t>(config.limits.num_blocks)),
+      executor_(model, cache_, pool,
+                static_cast<std::size_t>(config.choices.prefill == scheduler::Prefill::kChunked
+                                             ? config.limits.step_tokens
+                                             : std::max(config.limits.step_tokens, config.limits.max_len))),
+      scheduler_(make_scheduler(config)) {}
+
+std::uint64_t Drive::submit(std::shared_ptr<RequestNumbers> numbers, std::int32_t max_tokens,
+                            std::int32_t choices) {
+  scheduler::Request request;
+  request.id = RequestId{outcomes_.size()};
+  request.prompt = numbers->prompt;
+  request.max_tokens = max_tokens;
+  request.choices = choices;
+  request.reads_prefix_cache = !numbers->score_prompt;
+  numbers_.push_back(std::move(numbers));
+  outcomes_.emplace_back(static_cast<std::size_t>(choices));
+  take(scheduler_.submit(clock_ns(), std::move(request)));
+  return outcomes_.size() - 1;
+}
+
+void Drive::take(std::span<const scheduler::Event> events) {
+  for (const scheduler::Event& event : events) {
+    if (event.kind == scheduler::EventKind::kAccepted) {
+      for (std::int32_t choice = 0; choice < event.count; ++choice) {
+        const SequenceId sequence{event.sequence.value + static_cast<std::uint64_t>(choice)};
+        executor_.add(sequence, choice, numbers_[event.request.value]);
+        by_sequence_[sequence] = &outcomes_[event.request.value][static_cast<std::size_t>(choice)];
+      }
+    } else if (event.kind == scheduler::EventKind::kFinished) {
+      executor_.remove(event.sequence);
+      by_sequence_.erase(event.sequence);
+    } else {
+      PATERNOSTER_CHECK(event.kind != scheduler::EventKind::kRefused);
+    }
+  }
+}
+
+bool Drive::step(DrivenStep& step) {
+  const std::int64_t begin_ns = clock_ns();
+  const scheduler::Plan& plan = scheduler_.plan(begin_ns);
+  if (plan.empty()) return false;
+  const std::int64_t planned_ns = clock_ns();
+  executor_.execute(plan, result_);
+  const std::int64_t executed_ns = clock_ns();
+  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
+    DrivenChoice& choice = *by_sequence_.at(result_.outcomes[i].sequence);
+    choice.tokens.push_back(result_.outcomes[i].token);
+    choice.drawn.push_back(executor_.drawn()[i]);
+  }
+  step.sequences = plan.run.size();
+  step.tokens = plan.tokens.size();
+  step.only_decodes = plan.tokens.size() == plan.run.size() && result_.outcomes.size() == plan.run.size();
+  take(scheduler_.commit(executed_ns, result_));
+  step.plan_ns = planned_ns - begin_ns;
+  step.execute_ns = executed_ns - planned_ns;
+  step.commit_ns = clock_ns() - executed_ns;
+  return true;
+}
+
+void Drive::run() {
+  DrivenStep step;
+  while (this->step(step)) {
+  }
+}
+
+}  // namespace paternoster::engine
