@@ -112,6 +112,7 @@ function(layer_proofs NAME pure)
   if(pure)
     add_test(NAME proof.purity.${NAME}
              COMMAND ${CMAKE_COMMAND} -DARCHIVE=$<TARGET_FILE:${NAME}> -DNM=${CMAKE_NM}
+                     -DOBJDUMP=${CMAKE_OBJDUMP} -DPROCESSOR=${CMAKE_SYSTEM_PROCESSOR}
                      -DALLOWED=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/pure_symbols.txt -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/purity.cmake)
     set_tests_properties(proof.purity.${NAME} PROPERTIES LABELS proof)
   endif()

@@ -1,5 +1,6 @@
-# cmake -DARCHIVE=lib.a -DNM=nm -DALLOWED=list -P purity.cmake: fails on the first undefined symbol of
-# ARCHIVE that no expression of ALLOWED matches. Sanitizer and coverage runtimes are not looked at.
+# cmake -DARCHIVE=lib.a -DNM=nm -DALLOWED=list [-DOBJDUMP=objdump] -P purity.cmake: fails if ARCHIVE has an
+# undefined symbol that no expression of ALLOWED matches, or (on x86) one instruction of floating point
+# arithmetic. Sanitizer and coverage runtimes are not looked at.
 execute_process(COMMAND ${NM} -uC ${ARCHIVE} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "nm could not read ${ARCHIVE}")
@@ -33,4 +34,13 @@ if(impure)
   list(REMOVE_DUPLICATES impure)
   list(JOIN impure "\n  " text)
   message(FATAL_ERROR "${ARCHIVE} is not pure; it needs\n  ${text}")
+endif()
+if(OBJDUMP AND PROCESSOR MATCHES "x86_64|AMD64")
+  # Moves of 16 bytes through vector registers are no arithmetic; these are.
+  execute_process(COMMAND ${OBJDUMP} -d --no-show-raw-insn ${ARCHIVE}
+                  COMMAND grep -E "[[:space:]]v?((add|sub|mul|div|sqrt|min|max|round|comi|ucomi)[sp][sd]|fm(add|sub)|cvt|f(add|mul|div|sub|ild|ld))"
+                  OUTPUT_VARIABLE floats)
+  if(floats)
+    message(FATAL_ERROR "${ARCHIVE} computes in floating point:\n${floats}")
+  endif()
 endif()

@@ -182,8 +182,7 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
     sequence.reserved = worst_blocks(state_, sequence) - static_cast<std::int32_t>(start.blocks.size());
     state_.reserved += sequence.reserved;
   }
-  sequence.blocks.reserve(static_cast<std::size_t>(worst_blocks(state_, sequence)));
-  sequence.output.reserve(static_cast<std::size_t>(group.max_new));
+  reserve_capacity(sequence, group);
   const auto needed = static_cast<std::size_t>(blocks_for(state_, start.computed + tokens));
   while (sequence.blocks.size() < needed) grow(state_, sequence);
   if (start.copy_from) {
@@ -199,6 +198,16 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
   if (!group.ever_boarded) --state_.queued_requests;
   group.ever_boarded = sequence.ever_boarded = true;
   announce(sequence, resumed);
+}
+
+// So that decoding never allocates.
+void Planner::reserve_capacity(Sequence& sequence, const Group& group) {
+  const auto worst = static_cast<std::size_t>(worst_blocks(state_, sequence));
+  sequence.blocks.reserve(worst);
+  sequence.output.reserve(static_cast<std::size_t>(group.max_new));
+  if (!state_.config.limits.prefix_cache) return;
+  sequence.hashes.reserve(worst);
+  sequence.nodes.reserve(worst);
 }
 
 void Planner::announce(const Sequence& sequence, bool resumed) {

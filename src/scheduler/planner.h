@@ -31,6 +31,7 @@ class Planner {
   bool step_is_empty() const { return budget_ == state_.config.limits.step_tokens; }
   const Sequence* sibling_with_prompt(const Sequence& sequence) const;
   void seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool reserve);
+  void reserve_capacity(Sequence& sequence, const Group& group);
   void announce(const Sequence& sequence, bool resumed);
   void write_entries();
   void write_entry(Slot slot);
