@@ -1,0 +1,180 @@
+#include "cli/serve_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "model/model_path.h"
+#include "scheduler/presets.h"
+
+namespace paternoster::cli {
+namespace {
+
+constexpr std::int32_t kMostInt = std::numeric_limits<std::int32_t>::max();
+
+std::string variable_of(std::string_view flag) {
+  std::string name = "PATERNOSTER_";
+  for (const char c : flag) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::vector<std::string> texts_of(const toml::node& node) {
+  std::vector<std::string> texts;
+  const auto add = [&](const toml::node& value) {
+    if (const auto text = value.value<std::string>()) {
+      texts.push_back(*text);
+      return;
+    }
+    std::ostringstream out;
+    value.visit([&](const auto& inner) {
+      if constexpr (toml::is_value<decltype(inner)>) out << std::boolalpha << *inner;
+    });
+    texts.push_back(out.str());
+  };
+  if (const toml::array* list = node.as_array()) {
+    list->for_each([&](const auto& member) { add(member); });
+  } else {
+    add(node);
+  }
+  return texts;
+}
+
+// Lets CLI11 read TOML through toml++; unknown keys become CLI11's error.
+class TomlConfig final : public CLI::Config {
+ public:
+  std::string to_config(const CLI::App*, bool, bool, std::string) const override { return {}; }
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& in) const override {
+    toml::table table;
+    try {
+      table = toml::parse(in);
+    } catch (const toml::parse_error& error) {
+      throw CLI::ConfigError(fmt::format("not valid TOML in line {}: {}", error.source().begin.line,
+                                         error.description()));
+    }
+    std::vector<CLI::ConfigItem> items;
+    for (const auto& [key, node] : table) {
+      if (node.is_table()) {
+        throw CLI::ConfigError(fmt::format("unknown section [{}]", std::string_view(key.str())));
+      }
+      items.push_back({{}, std::string(key.str()), texts_of(node)});
+    }
+    return items;
+  }
+};
+
+void add_limits(CLI::App& app, ServeOptions& options) {
+  app.add_option("--max-seqs", options.max_seqs, "seats: sequences that run at once")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--max-len", options.max_len, "context of a sequence, prompt and answer, in tokens")
+      ->check(CLI::Range(1, kMostInt));
+  auto* tokens = app.add_option("--kv-tokens", options.kv_tokens, "size of the KV cache in tokens")
+                     ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  app.add_option_function<std::string>(
+         "--kv-memory",
+         [&options](const std::string& text) {
+           const auto bytes = parse_bytes(text);
+           if (!bytes) throw CLI::ValidationError("--kv-memory", bytes.error().message);
+           options.kv_memory_bytes = *bytes;
+         },
+         "size of the KV cache in bytes: 512M, 2G")
+      ->excludes(tokens);
+  app.add_option("--step-tokens", options.step_tokens, "most tokens computed in a step")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--max-queue", options.max_queue, "most requests that wait")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--threads", options.threads, "compute threads; 0: as many as there are cores")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--preset", options.preset, "how the scheduler decides: static, orca, vllm");
+}
+
+void add_options(CLI::App& app, ServeOptions& options) {
+  app.add_option("model,--model", options.model, "a GGUF file, or a name that `pull` knows");
+  app.add_option("--host", options.host, "address to listen on");
+  app.add_option("--port", options.port, "port to listen on; 0: any free one")
+      ->check(CLI::Range(0, 65535));
+  add_limits(app, options);
+  app.add_option("--api-key-file", options.api_key_file, "file with one API key a line");
+  app.add_flag("--log-json", options.log_json, "log one JSON object a line");
+  app.add_option("--chat-template", options.chat_template, "Jinja file instead of the model's own");
+  app.add_option("--served-model-name", options.served_model_names,
+                 "names clients use for the model; the first is the one it answers to by default")
+      ->delimiter(',');
+  app.add_option("--allow-host", options.allowed_hosts,
+                 "further names that may stand in the Host header")
+      ->delimiter(',');
+  app.add_option("--journal", options.journal, "file for a record of every decision, for replay");
+  app.add_flag("--check-invariants", options.check_invariants,
+               "check the scheduler after every step and abort if it is wrong");
+}
+
+void read_variables(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    if (name != "help") option->envname(variable_of(name));
+  }
+}
+
+// CLI11 explains over several lines; one is enough.
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  int shift = -1;
+  if (unit.empty() || unit == "b") shift = 0;
+  if (unit == "k" || unit == "kb" || unit == "kib") shift = 10;
+  if (unit == "m" || unit == "mb" || unit == "mib") shift = 20;
+  if (unit == "g" || unit == "gb" || unit == "gib") shift = 30;
+  if (unit == "t" || unit == "tb" || unit == "tib") shift = 40;
+  const bool fits = shift >= 0 && number <= (std::numeric_limits<std::uint64_t>::max() >> shift);
+  if (error != std::errc() || !fits || number == 0) {
+    return failure(ErrorCode::kInvalidArgument, "'" + text + "' is not a size like 512M or 2G");
+  }
+  return number << shift;
+}
+
+ParsedServe parse_serve(int argc, const char* const* argv) {
+  ParsedServe parsed;
+  ServeOptions& options = parsed.options;
+  CLI::App app("Answers OpenAI-compatible requests and shows the lift at /.", "paternoster serve");
+  add_options(app, options);
+  read_variables(app);
+  app.set_config("--config", "", "TOML file with any of these options")->envname("PATERNOSTER_CONFIG");
+  app.config_formatter(std::make_shared<TomlConfig>());
+  app.allow_config_extras(false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    parsed.exit_code = app.exit(help);
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    // A bad configuration file is a bad file; everything else is a wrong call.
+    const bool file = dynamic_cast<const CLI::FileError*>(&error) != nullptr ||
+                      dynamic_cast<const CLI::ConfigError*>(&error) != nullptr;
+    std::fprintf(stderr, "paternoster serve: %s\n", one_line(error.what()).c_str());
+    parsed.exit_code = file ? 1 : 2;
+    return parsed;
+  }
+  if (options.model.empty()) options.model = model::kDefaultModel;
+  if (options.preset.empty()) options.preset = scheduler::kDefaultPreset;
+  return parsed;
+}
+
+}  // namespace paternoster::cli
