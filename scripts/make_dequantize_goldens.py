@@ -36,9 +36,7 @@ def blocks_of(kind: str, random: np.random.Generator) -> np.ndarray:
     return blocks
 
 
-def main():
-    target = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
-                          pathlib.Path(__file__).parent.parent / "tests/golden/dequantize")
+def make_goldens(target: pathlib.Path):
     target.mkdir(parents=True, exist_ok=True)
     random = np.random.Generator(np.random.PCG64(20))
     for kind in SCALES:
@@ -55,4 +53,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    default = pathlib.Path(__file__).parent.parent / "tests/golden/dequantize"
+    make_goldens(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default)

@@ -62,8 +62,8 @@ class DirectoryLock {
   int descriptor_;
 };
 
-// Where one fetch works: on the cache's own file system, so that the last step is a rename. Removed with
-// everything in it; so are the remains of fetches that were killed (the lock is ours).
+// Where one fetch works: on the cache's own file system, so that the last step is a rename. Removed
+// with everything in it; so are the remains of fetches that were killed (the lock is ours).
 class Workplace {
  public:
   explicit Workplace(const fs::path& directory) {
@@ -88,7 +88,8 @@ class Workplace {
   fs::path path_;
 };
 
-// What identifies a file's content without reading it: size, time of change, and the sum it had then.
+// What identifies a file's content without reading it: size, time of change, and the sum it had
+// then.
 std::string stamp_text(const fs::path& path, const KnownModel& known) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -136,8 +137,8 @@ bool is_there(const fs::path& path, const KnownModel& known) {
   return true;
 }
 
-// pip's own words for what went wrong: its last line that says ERROR, else its last line. When it had to
-// retry, that error only says that it found nothing, so we say why.
+// pip's own words for what went wrong: its last line that says ERROR, else its last line. When it
+// had to retry, that error only says that it found nothing, so we say why.
 std::string complaint(const fs::path& errors) {
   std::ifstream file(errors);
   std::string last, line, prefix;

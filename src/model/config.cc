@@ -93,7 +93,8 @@ void ConfigReader::read_architecture() {
   }
 }
 
-// A count that may be stored as one number or as one number a layer; layers that differ are refused.
+// A count that may be stored as one number or as one number a layer; layers that differ are
+// refused.
 std::uint32_t ConfigReader::same_in_every_layer(std::string_view field, std::uint32_t largest,
                                                 std::optional<std::uint32_t> absent) {
   const std::string name = key(field);

@@ -79,8 +79,8 @@ void q8_0_block(Bytes block, float* out) noexcept {
   for (int i = 0; i < 32; ++i) out[i] = scale * static_cast<float>(signed_byte(block[2 + i]));
 }
 
-// 256 weights in 16 groups of 16: a byte each of 4-bit scale and minimum, then 2-bit weights, four of
-// them (32 elements apart) in a byte, then the two halves that scale scales and minimums.
+// 256 weights in 16 groups of 16: a byte each of 4-bit scale and minimum, then 2-bit weights, four
+// of them (32 elements apart) in a byte, then the two halves that scale scales and minimums.
 void q2_k_block(Bytes block, float* out) noexcept {
   const Bytes scales = block;
   const Bytes weights = block + 16;
@@ -137,7 +137,8 @@ ScaleAndMinimum k4_scale(Bytes scales, int group) noexcept {
           (scales[group + 4] >> 4) | ((scales[group] >> 6) << 4)};
 }
 
-// 256 weights in 8 groups of 32; a run of 32 bytes holds one group's low and the next one's high nibbles.
+// 256 weights in 8 groups of 32; a run of 32 bytes holds one group's low and the next one's high
+// nibbles.
 void q4_k_block(Bytes block, float* out) noexcept {
   const float scale = half(block);
   const float minimum = half(block + 2);

@@ -1,7 +1,7 @@
 // GGUF bytes put together by hand, right or wrong on purpose: for the tests of this layer only.
 //
-// A builder holds keys and tensors in order; bytes() lays them out. set() replaces a key of that name;
-// every count and offset can be overridden with a lie.
+// A builder holds keys and tensors in order; bytes() lays them out. set() replaces a key of that
+// name; every count and offset can be overridden with a lie.
 #pragma once
 
 #include <algorithm>
@@ -126,8 +126,8 @@ class GgufBuilder {
   }
 };
 
-// A whole llama model of one layer: embedding 8, two heads of 4, one key-value head, feed-forward 16,
-// five tokens; all zeros. Valid until a test changes it.
+// A whole llama model of one layer: embedding 8, two heads of 4, one key-value head, feed-forward
+// 16, five tokens; all zeros. Valid until a test changes it.
 inline GgufBuilder tiny_llama() {
   GgufBuilder file;
   file.string("general.architecture", "llama")

@@ -1,4 +1,5 @@
-// What a file may claim and what we answer: one row a lie, each refused with a line that names the place.
+// What a file may claim and what we answer: one row a lie, each refused with a line that names the
+// place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

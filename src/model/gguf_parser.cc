@@ -254,7 +254,8 @@ Result<void> GgufParser::read_shape(TensorInfo& info) {
   }
   info.dimensions = *dimensions;
   info.shape = {1, 1, 1, 1};
-  // No tensor has more elements than 16 a byte of the file, which also keeps byte counts from wrapping.
+  // No tensor has more elements than 16 a byte of the file, which also keeps byte counts from
+  // wrapping.
   const std::uint64_t limit =
       std::min(std::numeric_limits<std::uint64_t>::max() / 16, std::uint64_t{bytes_.size()} * 16);
   std::uint64_t elements = 1;

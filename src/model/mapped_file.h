@@ -12,7 +12,8 @@ namespace paternoster::model {
 
 class MappedFile {
  public:
-  // Refuses what is not a regular file (without blocking on a FIFO), what is empty, what cannot be read.
+  // Refuses what is not a regular file (without blocking on a FIFO), what is empty, what cannot be
+  // read.
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
 
   MappedFile(const MappedFile&) = delete;

@@ -1,5 +1,5 @@
-// Typed metadata with defaults and bounds, errors gathered: the first one stands, later reads give the
-// default. Turns a page of early returns into a list of fields. Used by config.cc and
+// Typed metadata with defaults and bounds, errors gathered: the first one stands, later reads give
+// the default. Turns a page of early returns into a list of fields. Used by config.cc and
 // tokenizer_metadata.cc.
 #pragma once
 

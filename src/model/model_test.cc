@@ -1,4 +1,5 @@
-// Whole files: the two real models against what is known of them, and random ones of every architecture.
+// Whole files: the two real models against what is known of them, and random ones of every
+// architecture.
 #include "model/model.h"
 
 #include <gmock/gmock.h>

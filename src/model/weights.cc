@@ -15,8 +15,8 @@ bool is_plain(TensorType type) {
   return type == TensorType::kF32 || type == TensorType::kF16 || type == TensorType::kBF16;
 }
 
-// Takes tensors by name and remembers which, so that what is left over can be named. The first error
-// stands; later calls give empty views.
+// Takes tensors by name and remembers which, so that what is left over can be named. The first
+// error stands; later calls give empty views.
 class WeightCollector {
  public:
   WeightCollector(const GgufFile& file, const ModelConfig& config)
