@@ -22,14 +22,14 @@ namespace paternoster::text {
 struct ChatMessage {
   std::string role;
   std::string content;     // parts already put together; valid UTF-8
-  std::string extra_json;  // further members (name, tool_calls, ...) as a JSON object; empty: none
+  std::string extra_json{};  // further members (name, tool_calls, ...): a JSON object; empty: none
 };
 
 struct ChatPrompt {
-  std::vector<ChatMessage> messages;
+  std::vector<ChatMessage> messages{};
   bool add_generation_prompt = true;
-  std::string tools_json;  // JSON array, or empty: the template sees none
-  std::string extra_json;  // further template variables as a JSON object (chat_template_kwargs)
+  std::string tools_json{};  // JSON array, or empty: the template sees none
+  std::string extra_json{};  // further template variables as a JSON object (chat_template_kwargs)
 };
 
 struct RenderedPrompt {
