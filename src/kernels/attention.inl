@@ -1,10 +1,10 @@
 // Attention (attention.h) over sixteen lanes. A lane is a position while scores are computed (keys are
 // stored transposed) and an element of the head while values are summed, so no sum runs across lanes
-// but the softmax's own. Rows are pairs of a query and one of its heads; up to 24 of them pass over a
+// but the softmax's own. Rows are pairs of a query and one of its heads; up to 48 of them pass over a
 // split of 128 positions together, six at a time in registers, and share its loads.
 
 constexpr std::size_t kSplit = 128;
-constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostRows = 48;
 constexpr std::size_t kRowStep = 6;
 constexpr std::size_t kMostHeadDim = 256;
 
@@ -35,15 +35,18 @@ template <int R>
 INLINE void score_rows(const AttentionCall& call, const AttentionRow* rows, const float* keys,
                        float* scores) {
   F32 acc[R];
+  UNROLL
   for (int r = 0; r < R; ++r) {
     acc[r] = zero_f32();
   }
   for (std::size_t d = 0; d < call.head_dim; ++d) {
     const F32 key = load(keys + 16 * d);
+    UNROLL
     for (int r = 0; r < R; ++r) {
       acc[r] = fma(key, broadcast(rows[r].query[d]), acc[r]);
     }
   }
+  UNROLL
   for (int r = 0; r < R; ++r) {
     store(scores + static_cast<std::size_t>(r) * kSplit, mul(acc[r], broadcast(call.scale)));
   }
@@ -55,17 +58,84 @@ INLINE void sum_rows(const AttentionCall& call, const float* weights, const floa
                      std::size_t begin, std::size_t end, float* partial) {
   for (std::size_t d = 0; d < call.head_dim; d += 16) {
     F32 acc[R];
+    UNROLL
     for (int r = 0; r < R; ++r) {
       acc[r] = load(partial + static_cast<std::size_t>(r) * kMostHeadDim + d);
     }
     for (std::size_t p = begin; p < end; ++p) {
       const F32 value = load(values + p * call.head_dim + d);
+      UNROLL
       for (int r = 0; r < R; ++r) {
         acc[r] = fma(value, broadcast(weights[static_cast<std::size_t>(r) * kSplit + p]), acc[r]);
       }
     }
+    UNROLL
     for (int r = 0; r < R; ++r) {
       store(partial + static_cast<std::size_t>(r) * kMostHeadDim + d, acc[r]);
+    }
+  }
+}
+
+// The same for up to six rows in all, as in decoding: elements are widened in registers, since nobody
+// else needs them. Two blocks (or two slices of values) at a time keep enough chains in flight.
+template <int R, int B>
+INLINE void score_direct(const AttentionCall& call, const AttentionRow* rows,
+                         const std::uint16_t* const (&keys)[B], float* scores) {
+  F32 acc[B][R];
+  UNROLL
+  for (int b = 0; b < B; ++b) {
+    UNROLL
+    for (int r = 0; r < R; ++r) {
+      acc[b][r] = zero_f32();
+    }
+  }
+  for (std::size_t d = 0; d < call.head_dim; ++d) {
+    UNROLL
+    for (int b = 0; b < B; ++b) {
+      const F32 key = load_half(keys[b] + 16 * d);
+      UNROLL
+      for (int r = 0; r < R; ++r) {
+        acc[b][r] = fma(key, broadcast(rows[r].query[d]), acc[b][r]);
+      }
+    }
+  }
+  UNROLL
+  for (int b = 0; b < B; ++b) {
+    UNROLL
+    for (int r = 0; r < R; ++r) {
+      store(scores + static_cast<std::size_t>(r) * kSplit + 16 * b,
+            mul(acc[b][r], broadcast(call.scale)));
+    }
+  }
+}
+
+template <int R, int S>
+INLINE void sum_direct(const AttentionCall& call, const float* weights, const std::uint16_t* values,
+                       std::size_t begin, std::size_t end, float* partial) {
+  F32 acc[S][R];
+  UNROLL
+  for (int s = 0; s < S; ++s) {
+    UNROLL
+    for (int r = 0; r < R; ++r) {
+      acc[s][r] = load(partial + static_cast<std::size_t>(r) * kMostHeadDim + 16 * s);
+    }
+  }
+  for (std::size_t p = begin; p < end; ++p) {
+    UNROLL
+    for (int s = 0; s < S; ++s) {
+      const F32 value = load_half(values + p * call.head_dim + 16 * s);
+      UNROLL
+      for (int r = 0; r < R; ++r) {
+        acc[s][r] =
+            fma(value, broadcast(weights[static_cast<std::size_t>(r) * kSplit + p]), acc[s][r]);
+      }
+    }
+  }
+  UNROLL
+  for (int s = 0; s < S; ++s) {
+    UNROLL
+    for (int r = 0; r < R; ++r) {
+      store(partial + static_cast<std::size_t>(r) * kMostHeadDim + 16 * s, acc[s][r]);
     }
   }
 }
@@ -109,6 +179,42 @@ NOINLINE void sum_split(const AttentionCall& call, std::size_t count, std::size_
       const float* weights = &scratch.scores[r][p % kSplit];
       float* partial = scratch.partial[r];
       PATERNOSTER_BY_ROWS(sum_rows, count - r, call, weights, scratch.block, from, to, partial)
+    }
+  }
+}
+
+template <int R>
+NOINLINE void score_few(const AttentionCall& call, const AttentionRow* rows, std::size_t begin,
+                        std::size_t end, AttentionScratch& scratch) {
+  std::size_t p = begin / 16 * 16;
+  if constexpr (R <= 3) {
+    for (; p + 16 < end; p += 32) {
+      const std::uint16_t* const keys[2] = {head_of(call, p), head_of(call, p + 16)};
+      score_direct<R, 2>(call, rows, keys, &scratch.scores[0][p % kSplit]);
+    }
+  }
+  for (; p < end; p += 16) {
+    const std::uint16_t* const keys[1] = {head_of(call, p)};
+    score_direct<R, 1>(call, rows, keys, &scratch.scores[0][p % kSplit]);
+  }
+}
+
+template <int R>
+NOINLINE void sum_few(const AttentionCall& call, std::size_t begin, std::size_t end,
+                      AttentionScratch& scratch) {
+  for (std::size_t p = begin / 16 * 16; p < end; p += 16) {
+    const std::size_t from = begin > p ? begin - p : 0;
+    const std::size_t to = end - p < 16 ? end - p : 16;
+    const std::uint16_t* values = head_of(call, p) + 16 * call.head_dim;
+    const float* weights = &scratch.scores[0][p % kSplit];
+    std::size_t d = 0;
+    if constexpr (R <= 3) {
+      for (; d + 32 <= call.head_dim; d += 32) {
+        sum_direct<R, 2>(call, weights, values + d, from, to, scratch.partial[0] + d);
+      }
+    }
+    for (; d < call.head_dim; d += 16) {
+      sum_direct<R, 1>(call, weights, values + d, from, to, scratch.partial[0] + d);
     }
   }
 }
@@ -179,7 +285,11 @@ NOINLINE void attend_rows(const AttentionCall& call, AttentionRow* rows, std::si
   for (std::size_t split = lowest / kSplit * kSplit; split < highest; split += kSplit) {
     const std::size_t begin = split > lowest ? split : lowest;
     const std::size_t end = split + kSplit < highest ? split + kSplit : highest;
-    score_split(call, rows, count, begin, end, scratch);
+    if (count <= kRowStep) {
+      PATERNOSTER_BY_ROWS(score_few, count, call, rows, begin, end, scratch)
+    } else {
+      score_split(call, rows, count, begin, end, scratch);
+    }
     SplitSum sums[kMostRows];
     for (std::size_t r = 0; r < count; ++r) {
       sums[r] = soften(scratch.scores[r], rows[r], begin, end);
@@ -187,7 +297,11 @@ NOINLINE void attend_rows(const AttentionCall& call, AttentionRow* rows, std::si
         store(scratch.partial[r] + d, zero_f32());
       }
     }
-    sum_split(call, count, begin, end, scratch);
+    if (count <= kRowStep) {
+      PATERNOSTER_BY_ROWS(sum_few, count, call, begin, end, scratch)
+    } else {
+      sum_split(call, count, begin, end, scratch);
+    }
     for (std::size_t r = 0; r < count; ++r) {
       if (rows[r].begin < end && rows[r].end > begin) {
         merge(rows[r], sums[r], scratch.partial[r], call.head_dim);

@@ -18,10 +18,10 @@ INLINE void dot_small(const Loader& weights, const std::int8_t* activations, std
                       I32 (&out)[T]) {
   constexpr int kRun = kNarrowGroups<Maximum> < Groups ? kNarrowGroups<Maximum> : Groups;
   Bytes64 narrow[T];
-#pragma GCC unroll 8
+  UNROLL
   for (int g = 0; g < Groups; ++g) {
     const Bytes64 u = weights.group(First + g);
-#pragma GCC unroll 4
+    UNROLL
     for (int t = 0; t < T; ++t) {
       const std::int8_t* p = activations + static_cast<std::size_t>(t) * stride + 4 * (First + g);
       const __m256i four = four_activations(p);
@@ -30,7 +30,7 @@ INLINE void dot_small(const Loader& weights, const std::int8_t* activations, std
       narrow[t].b = g % kRun == 0 ? b : _mm256_add_epi16(narrow[t].b, b);
     }
     if (g % kRun == kRun - 1 || g == Groups - 1) {
-#pragma GCC unroll 4
+      UNROLL
       for (int t = 0; t < T; ++t) {
         const I32 wide = {widen_pairs(narrow[t].a, 1), widen_pairs(narrow[t].b, 1)};
         out[t] = g < kRun ? wide : add(out[t], wide);
@@ -43,15 +43,15 @@ INLINE void dot_small(const Loader& weights, const std::int8_t* activations, std
 template <int First, int Groups, int T, typename Loader>
 INLINE void dot_split(const Loader& weights, const std::int8_t* activations, std::size_t stride,
                       I32 (&out)[T]) {
-#pragma GCC unroll 2
+  UNROLL
   for (int half = 0; half < 2; ++half) {
     __m256i low[T], high[T];
-#pragma GCC unroll 8
+    UNROLL
     for (int g = 0; g < Groups; ++g) {
       const Bytes64 both = weights.group(First + g);
       const __m256i u = half == 0 ? both.a : both.b;
       const __m256i u_low = low_nibbles(u), u_high = high_nibbles(u);
-#pragma GCC unroll 4
+      UNROLL
       for (int t = 0; t < T; ++t) {
         const std::int8_t* p = activations + static_cast<std::size_t>(t) * stride + 4 * (First + g);
         const __m256i four = four_activations(p);
@@ -61,7 +61,7 @@ INLINE void dot_split(const Loader& weights, const std::int8_t* activations, std
         high[t] = g == 0 ? b : _mm256_add_epi16(high[t], b);
       }
     }
-#pragma GCC unroll 4
+    UNROLL
     for (int t = 0; t < T; ++t) {
       const __m256i total = _mm256_add_epi32(widen_pairs(low[t], 1), widen_pairs(high[t], 16));
       (half == 0 ? out[t].a : out[t].b) = total;

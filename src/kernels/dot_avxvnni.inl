@@ -6,14 +6,14 @@ constexpr int kTokenStep = 4;
 template <int Maximum, int First, int Groups, int T, typename Loader>
 INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size_t stride,
                 I32 (&out)[T]) {
-#pragma GCC unroll 4
+  UNROLL
   for (int t = 0; t < T; ++t) {
     out[t] = I32{_mm256_setzero_si256(), _mm256_setzero_si256()};
   }
-#pragma GCC unroll 8
+  UNROLL
   for (int g = First; g < First + Groups; ++g) {
     const Bytes64 u = weights.group(g);
-#pragma GCC unroll 4
+    UNROLL
     for (int t = 0; t < T; ++t) {
       const __m256i four =
           four_activations(activations + static_cast<std::size_t>(t) * stride + 4 * g);

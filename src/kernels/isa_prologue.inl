@@ -9,3 +9,5 @@
 
 #define INLINE __attribute__((always_inline)) inline
 #define NOINLINE __attribute__((noinline))
+// Before a loop whose bound is a template argument: unrolled, its arrays become registers.
+#define UNROLL _Pragma("GCC unroll 16")

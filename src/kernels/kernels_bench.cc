@@ -4,6 +4,10 @@
 // in registers reach, to compare ops with.
 #include <benchmark/benchmark.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +19,7 @@
 #include "base/random.h"
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
+#include "kernels/isa.h"
 #include "kernels/matmul.h"
 #include "kernels/vocabulary.h"
 
@@ -108,6 +113,32 @@ void read_loop(benchmark::State& state) {
                              benchmark::Counter::kIsIterationInvariantRate};
 }
 
+// The best that the AVX2 way of multiplying bytes reaches: products and sums in registers alone.
+#ifdef __x86_64__
+__attribute__((target("avx2"))) void peak(benchmark::State& state) {
+  constexpr int kChains = 8;
+  __m256i sums[kChains];
+  for (auto& sum : sums) {
+    sum = _mm256_setzero_si256();
+  }
+  const __m256i u = _mm256_set1_epi8(3), s = _mm256_set1_epi8(5);
+  for (auto _ : state) {
+    for (int i = 0; i < 1000; ++i) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kChains; ++j) {
+        __m256i product;
+        asm volatile("vpmaddubsw %1, %2, %0" : "=x"(product) : "x"(s), "x"(u));
+        sums[j] = _mm256_add_epi16(sums[j], product);
+      }
+    }
+    for (auto& sum : sums) {
+      asm volatile("" : "+x"(sum));
+    }
+  }
+  state.counters["ops"] = {2.0 * 32 * kChains * 1000, benchmark::Counter::kIsIterationInvariantRate};
+}
+#endif
+
 void rows_bench(benchmark::State& state) {
   const std::vector<float> gates(1536, 0.3f), ups(1536, 0.5f), weight(576, 1.0f);
   Activations wide, narrow;
@@ -158,6 +189,11 @@ void register_all() {
   benchmark::RegisterBenchmark("attention/4x1x256/decode", attention_bench, gemma, 1)
       ->Arg(128)->Arg(1024)->Arg(8192);
   benchmark::RegisterBenchmark("read_loop", read_loop);
+#ifdef __x86_64__
+  if (is_available(Isa::kAvx2)) {
+    benchmark::RegisterBenchmark("peak", peak);
+  }
+#endif
   benchmark::RegisterBenchmark("rows/norm576_silu1536", rows_bench);
   benchmark::RegisterBenchmark("vocabulary/49152/top_k", argmax_bench)->Arg(20);
 }

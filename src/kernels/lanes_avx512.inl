@@ -88,14 +88,14 @@ constexpr int kTokenStep = 8;  // 8 integer and 8 float accumulators and 8 weigh
 template <int Maximum, int First, int Groups, int T, typename Loader>
 INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size_t stride,
                 I32 (&out)[T]) {
-#pragma GCC unroll 8
+  UNROLL
   for (int t = 0; t < T; ++t) {
     out[t].v = WIDE(setzero_si512)();
   }
-#pragma GCC unroll 8
+  UNROLL
   for (int g = First; g < First + Groups; ++g) {
     const Bytes64 u = weights.group(g);
-#pragma GCC unroll 8
+    UNROLL
     for (int t = 0; t < T; ++t) {
       std::int32_t four;
       __builtin_memcpy(&four, activations + static_cast<std::size_t>(t) * stride + 4 * g, 4);

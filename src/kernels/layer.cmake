@@ -23,3 +23,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${dir}/emulated_tables_test.cc PROPERTIES
                               COMPILE_OPTIONS "${kernel_flags};${isa_flags_avx2}")
 endif()
+
+if(PATERNOSTER_TESTS AND NOT PATERNOSTER_SANITIZE AND NOT PATERNOSTER_COVERAGE)
+  add_test(NAME proof.isa_symbols.kernels
+           COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} "-DOBJECTS=$<JOIN:$<TARGET_OBJECTS:kernels>,|>"
+                   -P ${dir}/isa_symbols.cmake)
+endif()

@@ -1,13 +1,14 @@
 // The linear layers (matmul.h), written once over sixteen lanes of rows.
 //
 // Few tokens: 4-bit weights are unpacked in registers and met by up to four tokens at a time; memory
-// is the limit. Many tokens: 18 blocks (576 inputs) of a tile are unpacked once into 9 KB that stay in
+// is the limit for the first four. Many tokens: 18 blocks (576 inputs) of a tile are unpacked once into 9 KB that stay in
 // the first-level cache, and all tokens of the batch pass over them, kTokenStep at a time; arithmetic
 // is the limit. Both run the same chain per output: for each block (or half block, where 16 inputs
 // share a scale) acc = fma(float(integer sum), d * scale, acc), acc = fma(m, scaled sum, acc).
 
 constexpr std::size_t kTokenBatch = 128;  // tokens that pass over one unpacked piece
 constexpr std::size_t kPieceBlocks = 18;  // blocks unpacked at once
+constexpr std::size_t kFewTokens = 16;    // up to here unpacking again costs less than storing
 
 struct Nibbles {
   const std::uint8_t* quants;
@@ -86,11 +87,13 @@ NOINLINE void fill(PieceOf<F>& piece, const PackedBlocks<F>& source, std::size_t
   piece.bytes = F::kNibbles ? piece.storage : source.blocks;
   piece.stride = F::kNibbles ? 512 : F::kBlockBytes;
   for (std::size_t b = 0; b < count; ++b) {
+    UNROLL
     for (int set = 0; set < F::kSets; ++set) {
       store(piece.scales[b][set], source.d(b, set));
       store(piece.scales[b][F::kSets + set], source.m(b, set));
     }
     if constexpr (F::kNibbles) {
+      UNROLL
       for (int c = 0; c < 4; ++c) {
         const Bytes64 both = load_bytes(source.blocks + b * F::kBlockBytes + c * 64);
         store_bytes(piece.storage + b * 512 + c * 128, low_nibbles(both));
@@ -111,7 +114,7 @@ struct TokenView {
 template <int Sets, int T>
 INLINE void add_set(const I32 (&sums)[T], F32 d, F32 m, const ActivationBlock* infos,
                     std::size_t info_stride, int set, F32 (&acc)[T]) {
-#pragma GCC unroll 8
+  UNROLL
   for (int t = 0; t < T; ++t) {
     const ActivationBlock& info = infos[static_cast<std::size_t>(t) * info_stride];
     acc[t] = fma(to_float(sums[t]), mul(d, broadcast(info.scale)), acc[t]);
@@ -171,18 +174,36 @@ INLINE PackedBlocks<F> blocks_at(const MatmulCall& call, std::size_t tile, std::
   return {begin, begin + call.cols / 256 * F::kSuperBytes + first * F::kBlockBytes, first};
 }
 
-// T tokens, straight from the packed weights.
+// T tokens of one tile, straight from the packed weights.
 template <typename F, int T>
+NOINLINE void direct_tile(const MatmulCall& call, std::size_t tile, std::size_t token) {
+  const TokenView view = view_at(call, token, 0);
+  F32 acc[T];
+  UNROLL
+  for (int t = 0; t < T; ++t) {
+    acc[t] = zero_f32();
+  }
+  accumulate<15, F::kSets>(blocks_at<F>(call, tile, 0), call.cols / 32, view, acc);
+  UNROLL
+  for (int t = 0; t < T; ++t) {
+    write_rows(call, token + static_cast<std::size_t>(t), tile, acc[t]);
+  }
+}
+
+// A few tokens: a tile's packed weights come from memory once and from the first-level cache again.
+template <typename F>
 NOINLINE void few_tokens(const MatmulCall& call) {
-  const TokenView view = view_at(call, call.token_begin, 0);
   for (std::size_t tile = call.tile_begin; tile < call.tile_end; ++tile) {
-    F32 acc[T];
-    for (int t = 0; t < T; ++t) {
-      acc[t] = zero_f32();
+    std::size_t token = call.token_begin;
+    for (; token + 4 <= call.token_end; token += 4) {
+      direct_tile<F, 4>(call, tile, token);
     }
-    accumulate<15, F::kSets>(blocks_at<F>(call, tile, 0), call.cols / 32, view, acc);
-    for (int t = 0; t < T; ++t) {
-      write_rows(call, call.token_begin + static_cast<std::size_t>(t), tile, acc[t]);
+    if (token + 2 <= call.token_end) {
+      direct_tile<F, 2>(call, tile, token);
+      token += 2;
+    }
+    if (token < call.token_end) {
+      direct_tile<F, 1>(call, tile, token);
     }
   }
 }
@@ -192,10 +213,12 @@ template <int T, int Maximum, int Sets>
 NOINLINE void pass_over(const UnpackedPiece<Maximum, Sets>& piece, std::size_t count,
                         const TokenView& view, float* accumulators) {
   F32 acc[T];
+  UNROLL
   for (int t = 0; t < T; ++t) {
     acc[t] = load(accumulators + 16 * t);
   }
   accumulate<Maximum, Sets>(piece, count, view, acc);
+  UNROLL
   for (int t = 0; t < T; ++t) {
     store(accumulators + 16 * t, acc[t]);
   }
@@ -260,12 +283,10 @@ NOINLINE void many_tokens(const MatmulCall& call) {
 // unpacking, so for them there is one path only.
 template <typename F>
 void matmul_nibbles(const MatmulCall& call) {
-  switch (call.token_end - call.token_begin) {
-    case 1: return few_tokens<F, 1>(call);
-    case 2: return few_tokens<F, 2>(call);
-    case 4: return few_tokens<F, 4>(call);
-    default: return many_tokens<F>(call);
+  if (call.token_end - call.token_begin <= kFewTokens) {
+    return few_tokens<F>(call);
   }
+  many_tokens<F>(call);
 }
 
 struct ElementF32 {
@@ -291,15 +312,18 @@ NOINLINE void float_tile(const MatmulCall& call, std::size_t tile, std::size_t t
   const std::uint8_t* weights = call.tiles + tile * call.tile_bytes;
   const float* in = call.values + token * call.padded_cols;
   F32 acc[T];
+  UNROLL
   for (int t = 0; t < T; ++t) {
     acc[t] = zero_f32();
   }
   for (std::size_t col = 0; col < call.cols; ++col) {
     const F32 w = E::get(weights + col * 16 * E::kBytes);
+    UNROLL
     for (int t = 0; t < T; ++t) {
       acc[t] = fma(w, broadcast(in[static_cast<std::size_t>(t) * call.padded_cols + col]), acc[t]);
     }
   }
+  UNROLL
   for (int t = 0; t < T; ++t) {
     write_rows(call, token + static_cast<std::size_t>(t), tile, acc[t]);
   }
