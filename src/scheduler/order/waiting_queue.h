@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "scheduler/order/rank.h"
@@ -24,7 +23,6 @@ class WaitingQueue {
   std::size_t size() const { return heap_.size(); }
   Slot top() const { return heap_.front().slot; }
   const Rank& top_rank() const { return heap_.front().rank; }
-  std::span<const Item> items() const { return heap_; }  // in heap order
   bool contains(Slot slot) const { return slot < place_.size() && place_[slot] != kNowhere; }
 
   void push(Slot slot, const Rank& rank);
