@@ -63,7 +63,12 @@ function(layer_tests NAME tests)
   endif()
   add_executable(${NAME}_test ${tests})
   target_link_libraries(${NAME}_test PRIVATE ${NAME} GTest::gmock GTest::gtest_main ${RAPIDCHECK})
-  target_compile_definitions(${NAME}_test PRIVATE PATERNOSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  foreach(source ${tests})  # only where it is used: a path in every command would defeat the compiler cache
+    file(STRINGS ${source} uses_source_dir REGEX PATERNOSTER_SOURCE_DIR LIMIT_COUNT 1)
+    if(uses_source_dir)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS PATERNOSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    endif()
+  endforeach()
   include(GoogleTest)
   gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600 LABELS "unit;${NAME}")
@@ -76,6 +81,10 @@ function(layer_benches NAME benches)
   endif()
 endfunction()
 
+if(PATERNOSTER_FUZZ)
+  add_custom_target(fuzzers)
+endif()
+
 # One ctest a target: a short run that starts from the kept corpus and may only add to the build tree.
 function(layer_fuzzers NAME fuzzers)
   foreach(source ${fuzzers})
@@ -84,6 +93,7 @@ function(layer_fuzzers NAME fuzzers)
     add_executable(${stem} ${source})
     target_link_libraries(${stem} PRIVATE ${NAME} -fsanitize=fuzzer)
     fuzz_test(${stem} ${target})
+    add_dependencies(fuzzers ${stem})
   endforeach()
 endfunction()
 
