@@ -1,0 +1,50 @@
+import threading
+
+import served
+
+import raw
+
+LONG = {"prompt": "Tell me everything", "max_tokens": 3000, "ignore_eos": True}
+
+
+def test_a_full_queue_answers_503_with_retry_after(start):
+    server = start("--max-seqs", "1", "--max-queue", "2", "--kv-tokens", "8192")
+    server.complete(max_tokens=2)
+    held = []
+    try:
+        for number in range(3):
+            held.append(raw.connect(server))
+            held[-1].sendall(raw.request("/v1/completions", LONG))
+            assert served.eventually(lambda: server.running() + server.waiting() == number + 1)
+        for stream in (False, True):
+            response = server.http.post("/v1/completions", json={**LONG, "stream": stream})
+            assert response.status_code == 503
+            assert response.headers["content-type"] == "application/json"
+            error = response.json()["error"]
+            assert error["type"] == "overloaded_error" and error["code"] == "queue_full"
+            assert 1 <= int(response.headers["retry-after"]) <= 60
+            assert int(response.headers["retry-after-ms"]) == error["retry_after_ms"]
+            again = server.http.get("/health")
+            assert again.status_code == 200, "a full queue is no illness"
+    finally:
+        for sock in held:
+            sock.close()
+    assert served.eventually(lambda: server.running() + server.waiting() == 0)
+    assert server.complete(max_tokens=2)["choices"]
+
+
+def test_more_sequences_than_seats_all_end(start):
+    server = start("--max-seqs", "2", "--kv-tokens", "2048", "--max-len", "1024")
+    answers = []
+
+    def ask(number):
+        answers.append(server.http.post("/v1/completions", json={
+            "prompt": f"Item {number}:", "max_tokens": 40, "ignore_eos": True, "temperature": 0}))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [answer.status_code for answer in answers] == [200] * 12
+    assert all(answer.json()["usage"]["completion_tokens"] == 40 for answer in answers)
