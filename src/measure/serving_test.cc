@@ -1,0 +1,96 @@
+#include "measure/serving.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paternoster::measure {
+namespace {
+
+using scheduler::Event;
+using scheduler::EventKind;
+using testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+Event event(std::int64_t at_ns, EventKind kind, std::int32_t count = 0) {
+  Event made;
+  made.at_ns = at_ns;
+  made.kind = kind;
+  made.count = count;
+  made.request = RequestId{1};
+  return made;
+}
+
+scheduler::Request request() {
+  scheduler::Request made;
+  made.id = RequestId{1};
+  made.prompt.resize(10);
+  return made;
+}
+
+TEST(ServingMetrics, FoldsALifeIntoItsLatencies) {
+  ServingMetrics metrics("m");
+  metrics.arrived(request(), kSecond);
+  Event finished = event(5 * kSecond, EventKind::kFinished, 3);
+  finished.finish = scheduler::FinishReason::kLength;
+  const Event events[] = {
+      event(kSecond, EventKind::kAccepted, 1),      event(2 * kSecond, EventKind::kAdmitted, 4),
+      event(3 * kSecond, EventKind::kToken),        event(4 * kSecond, EventKind::kToken, 1),
+      event(5 * kSecond, EventKind::kToken, 2),     finished,
+      event(5 * kSecond, EventKind::kRequestFinished)};
+  metrics.take(events);
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_sum{model=\"m\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("vllm:time_to_first_token_seconds_sum{model_name=\"m\",engine=\"0\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_queue_seconds_sum{model=\"m\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_itl_seconds_count{model=\"m\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_tpot_seconds_sum{model=\"m\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_e2e_seconds_sum{model=\"m\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_prefix_tokens_total{model=\"m\",result=\"hit\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_requests_finished_total{model=\"m\",reason=\"length\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("vllm:generation_tokens_total{model_name=\"m\",engine=\"0\"} 3\n"));
+}
+
+TEST(ServingMetrics, ComputingAgainIsNoNewPrompt) {
+  ServingMetrics metrics("m");
+  metrics.arrived(request(), 0);
+  Event again = event(3, EventKind::kAdmitted);
+  again.resumed = true;
+  const Event events[] = {event(1, EventKind::kAdmitted), event(2, EventKind::kPreempted), again};
+  metrics.take(events);
+  EXPECT_THAT(metrics.render(), HasSubstr("vllm:prompt_tokens_total{model_name=\"m\",engine=\"0\"} 10\n"));
+  EXPECT_THAT(metrics.render(), HasSubstr("vllm:num_preemptions_total{model_name=\"m\",engine=\"0\"} 1\n"));
+}
+
+TEST(ServingMetrics, RetryAfterGrowsWithTheQueueAndStaysInBounds) {
+  ServingMetrics metrics("m");
+  EXPECT_EQ(metrics.retry_after_ms(), 1000);
+  metrics.arrived(request(), 0);
+  const Event events[] = {event(2 * kSecond, EventKind::kFinished),
+                          event(2 * kSecond, EventKind::kRequestFinished)};
+  metrics.take(events);
+  StepFigures figures;
+  figures.waiting = 9;
+  metrics.step(figures);
+  EXPECT_EQ(metrics.retry_after_ms(), 20'000);
+  figures.waiting = 5000;
+  metrics.step(figures);
+  EXPECT_EQ(metrics.retry_after_ms(), 60'000);
+}
+
+TEST(Registry, EscapesLabelsAndCountsBucketsCumulatively) {
+  Registry registry({{"model", "a\"b\\c\nd"}}, {});
+  constexpr double kBounds[] = {1, 2.5};
+  Histogram& histogram = registry.histogram("x", "help", kBounds);
+  for (const double value : {1.0, 2.0, 9.0}) histogram.observe(value);
+  EXPECT_EQ(registry.render(),
+            "# HELP x help\n# TYPE x histogram\n"
+            "x_bucket{model=\"a\\\"b\\\\c\\nd\",le=\"1\"} 1\n"
+            "x_bucket{model=\"a\\\"b\\\\c\\nd\",le=\"2.5\"} 2\n"
+            "x_bucket{model=\"a\\\"b\\\\c\\nd\",le=\"+Inf\"} 3\n"
+            "x_sum{model=\"a\\\"b\\\\c\\nd\"} 12\n"
+            "x_count{model=\"a\\\"b\\\\c\\nd\"} 3\n");
+}
+
+}  // namespace
+}  // namespace paternoster::measure
