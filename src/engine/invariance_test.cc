@@ -16,6 +16,7 @@
 #include "engine/drive.h"
 #include "engine/testing/models.h"
 #include "kernels/isa.h"
+#include "scheduler/presets.h"
 
 namespace paternoster::engine {
 namespace {
