@@ -113,6 +113,7 @@ void ByteLevelBpe::encode_word(std::string_view word, std::vector<TokenId>& out)
   };
   merge_symbols(symbols, find, scratch_of_thread());
   for (const Symbol& symbol : symbols) out.push_back(symbol.id);
+  if (symbols.capacity() > kHugeWord) symbols = std::vector<Symbol>();
 }
 
 }  // namespace paternoster::text

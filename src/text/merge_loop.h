@@ -1,7 +1,7 @@
 // The merge loop of byte pair encoding, shared by both kinds of tokenizer.
 //
 // Merges the best pair (lowest rank, then leftmost) until none is left. Short words by scanning,
-// long ones by a heap over a linked list: O(n log n). Internal to text/; one Scratch a thread.
+// long ones by a queue over a linked list: O(n log n). Internal to text/; one Scratch a thread.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "text/hash_maps.h"
+#include "text/merge_queue.h"
 
 namespace paternoster::text {
 
@@ -24,14 +25,9 @@ struct Symbol {
 };
 
 struct MergeScratch {
-  struct Candidate {
-    std::uint64_t order;   // rank, then index of the left symbol
-    std::uint32_t length;  // of both together: symbols only grow, so it tells what is out of date
-    TokenId id;
-  };
   std::vector<std::uint32_t> ranks;
   std::vector<TokenId> ids;
-  std::vector<Candidate> heap;
+  MergeQueue queue;
 };
 
 inline constexpr std::uint32_t kNoRank = std::numeric_limits<std::uint32_t>::max();
@@ -74,34 +70,26 @@ void merge_short(std::vector<Symbol>& symbols, const Find& find, MergeScratch& s
 }
 
 template <typename Find>
-void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
-  using Candidate = MergeScratch::Candidate;
-  const auto worse = [](const Candidate& a, const Candidate& b) { return a.order > b.order; };
-  auto& heap = scratch.heap;
-  heap.clear();
+void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeQueue& queue) {
   const auto count = static_cast<std::int32_t>(symbols.size());
   const auto at = [&](std::int32_t index) -> Symbol& {
     return symbols[static_cast<std::size_t>(index)];
   };
   const auto look = [&](std::int32_t left, std::int32_t right) {
     const Merge merge = find(at(left), at(right));
-    if (merge.rank == kNoRank) return false;
-    const std::uint64_t order = (std::uint64_t{merge.rank} << 32) |
-                                static_cast<std::uint32_t>(left);
-    heap.push_back({order, at(left).length + at(right).length, merge.id});
-    return true;
+    if (merge.rank == kNoRank) return;
+    const std::uint32_t length = at(left).length + at(right).length;
+    queue.push(merge.rank, {static_cast<std::uint32_t>(left), length, merge.id});
   };
+  queue.clear();
   for (std::int32_t i = 0; i < count; ++i) {
     at(i).previous = i - 1;
     at(i).next = i + 1 < count ? i + 1 : -1;
     if (i + 1 < count) look(i, i + 1);
   }
-  std::make_heap(heap.begin(), heap.end(), worse);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), worse);
-    const Candidate best = heap.back();
-    heap.pop_back();
-    const auto index = static_cast<std::int32_t>(best.order & 0xFFFFFFFFu);
+  while (!queue.empty()) {
+    const MergeQueue::Candidate best = queue.pop();
+    const auto index = static_cast<std::int32_t>(best.left);
     Symbol& left = at(index);
     if (left.length == 0 || left.next < 0) continue;
     Symbol& right = at(left.next);
@@ -110,25 +98,26 @@ void merge_long(std::vector<Symbol>& symbols, const Find& find, MergeScratch& sc
     left.length = best.length;
     left.next = right.next;
     right.length = 0;
+    if (left.previous >= 0) look(left.previous, index);
     if (left.next >= 0) {
       at(left.next).previous = index;
-      if (look(index, left.next)) std::push_heap(heap.begin(), heap.end(), worse);
-    }
-    if (left.previous >= 0 && look(left.previous, index)) {
-      std::push_heap(heap.begin(), heap.end(), worse);
+      look(index, left.next);
     }
   }
   std::erase_if(symbols, [](const Symbol& symbol) { return symbol.length == 0; });
 }
 
 inline constexpr std::size_t kShortWord = 32;
+inline constexpr std::size_t kHugeWord = 1 << 16;
 
 template <typename Find>
 void merge_symbols(std::vector<Symbol>& symbols, const Find& find, MergeScratch& scratch) {
   if (symbols.size() <= kShortWord) {
     merge_short(symbols, find, scratch);
   } else {
-    merge_long(symbols, find, scratch);
+    const bool is_huge = symbols.size() > kHugeWord;
+    merge_long(symbols, find, scratch.queue);
+    if (is_huge) scratch.queue = MergeQueue();  // a thread keeps no megabytes for one odd text
   }
 }
 

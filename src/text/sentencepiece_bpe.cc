@@ -172,6 +172,7 @@ void SentencePieceBpe::encode_word(std::string_view word, std::vector<TokenId>& 
   };
   merge_symbols(symbols, find, scratch);
   for (const Symbol& symbol : symbols) emit(symbol, word, out);
+  if (symbols.capacity() > kHugeWord) symbols = std::vector<Symbol>();
 }
 
 void SentencePieceBpe::emit(const Symbol& symbol, std::string_view word,
