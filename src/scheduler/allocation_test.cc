@@ -26,7 +26,8 @@ namespace {
 
 TEST(Allocation, NoneInTheSteadyState) {
   Config config;
-  config.limits = {.max_seqs = 16, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 400};
+  config.limits = {
+      .max_seqs = 16, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 400};
   auto scheduler = *Scheduler::create(config);
   for (std::uint64_t id = 1; id <= 20; ++id) {
     scheduler.submit(0, {.id = {id}, .prompt = std::vector<TokenId>(30, 1), .max_tokens = 300});
@@ -35,7 +36,8 @@ TEST(Allocation, NoneInTheSteadyState) {
   result.outcomes.reserve(16);
   std::uint64_t before = 0;
   for (int step = 0; step < 250; ++step) {
-    // After the first hundred the capacity of the plan is warm for tables of this length and twice it.
+    // After the first hundred the capacity of the plan is warm for tables of this length and twice
+    // it.
     if (step == 140) before = allocations;
     const Plan& plan = scheduler.plan(step);
     result.outcomes.clear();

@@ -8,7 +8,8 @@ BlockPool::BlockPool(std::int32_t total) : links_(static_cast<std::size_t>(total
   const auto head = static_cast<std::uint32_t>(total);
   links_[head].previous = links_[head].next = head;
   free_.reserve(head);
-  for (std::uint32_t block = head; block-- > 0;) free_.push_back(BlockId{block});  // 0 is taken first
+  for (std::uint32_t block = head; block-- > 0;)
+    free_.push_back(BlockId{block});  // 0 is taken first
 }
 
 void BlockPool::unlink(std::uint32_t block) {

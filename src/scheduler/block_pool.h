@@ -1,12 +1,12 @@
 // Paged KV accounting: which blocks are in tables, which are free. Numbers only, no memory.
 //
-// A block is in one of three states: used (references >= 1), cached (no reference, but the prefix index
-// still knows its content; kept in order of release), or free. Blocks are taken from the free ones first
-// and then from the cached ones, least recently released first: "Efficient Memory Management for Large
-// Language Model Serving with PagedAttention" (SOSP'23), sections 4.2 to 4.4.
+// A block is in one of three states: used (references >= 1), cached (no reference, but the prefix
+// index still knows its content; kept in order of release), or free. Blocks are taken from the free
+// ones first and then from the cached ones, least recently released first: "Efficient Memory
+// Management for Large Language Model Serving with PagedAttention" (SOSP'23), sections 4.2 to 4.4.
 //
-// Invariant: used + cached + free = total. Internal to scheduler/; whoever takes a cached block away
-// removes it from the prefix index.
+// Invariant: used + cached + free = total. Internal to scheduler/; whoever takes a cached block
+// away removes it from the prefix index.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,8 @@ class Checker {
       for (std::size_t at = 0; at < sequence.blocks.size(); ++at) {
         if (!state_.index.contains(sequence.blocks[at])) continue;
         const auto first = static_cast<std::int32_t>(at) * size;
-        require(first + size <= sequence.computed, 3, "indexed blocks are computed", sequence.id.value);
+        require(first + size <= sequence.computed, 3, "indexed blocks are computed",
+                sequence.id.value);
         const auto tokens = state_.index.tokens(sequence.blocks[at]);
         for (std::int32_t offset = 0; offset < size && !violation_; ++offset) {
           require(tokens[offset] == token_at(state_, sequence, first + offset), 3,
@@ -74,7 +75,8 @@ class Checker {
     }
   }
 
-  // 4: promises are kept apart: their sum is known and available; whoever holds one has its worst case.
+  // 4: promises are kept apart: their sum is known and available; whoever holds one has its worst
+  // case.
   void check_reservations() {
     std::int32_t promised = 0;
     for (const Sequence& sequence : state_.sequences) {
@@ -108,7 +110,8 @@ class Checker {
       waiting += is_waiting ? 1 : 0;
       parked += sequence.state == SequenceState::kParked ? 1 : 0;
     }
-    require(waiting == state_.queue.size() && parked == state_.parked, 6, "counts of places", waiting);
+    require(waiting == state_.queue.size() && parked == state_.parked, 6, "counts of places",
+            waiting);
   }
 
   // 7: a group counts its members, and who is parked has a sibling that computes the prompt.
@@ -121,7 +124,8 @@ class Checker {
       const bool is_parked = sequence.state == SequenceState::kParked;
       parked[sequence.group] += is_parked ? 1 : 0;
       const Slot worker = state_.groups[sequence.group].prefilling;
-      require(!is_parked || worker != kNoSlot, 7, "parked for a sibling's prefill", sequence.id.value);
+      require(!is_parked || worker != kNoSlot, 7, "parked for a sibling's prefill",
+              sequence.id.value);
       if (worker == kNoSlot) continue;
       const Sequence& sibling = state_.sequences[worker];
       require(sibling.state == SequenceState::kRunning && sibling.group == sequence.group &&
@@ -160,13 +164,14 @@ class Checker {
     const Plan& plan = state_.plan;
     const bool over_alone =
         state_.config.choices.prefill == Prefill::kWhole && plan.run.size() == 1;
-    require(over_alone || plan.tokens.size() <=
-                              static_cast<std::size_t>(state_.config.limits.step_tokens),
+    require(over_alone ||
+                plan.tokens.size() <= static_cast<std::size_t>(state_.config.limits.step_tokens),
             9, "token budget", plan.tokens.size());
     require(!plan.run.empty(), 9, "a plan in flight is not empty", plan.step);
     for (std::size_t at = 0; at < plan.run.size() && !violation_; ++at) {
       const Sequence& sequence = state_.sequences[state_.plan_slots[at]];
-      if (sequence.id == plan.run[at].sequence && alive(sequence)) check_entry(plan.run[at], sequence);
+      if (sequence.id == plan.run[at].sequence && alive(sequence))
+        check_entry(plan.run[at], sequence);
     }
     for (const BlockCopy& copy : plan.copies) {
       require(copy.from != copy.to, 11, "a copy has two blocks", copy.to.value);
@@ -187,8 +192,10 @@ class Checker {
     require(std::ranges::equal(blocks, sequence.blocks), 10, "an entry has its table", id);
     for (std::size_t at = 0; at < tokens.size() && !violation_; ++at) {
       const std::int32_t position = entry.first_position + static_cast<std::int32_t>(at);
-      require(tokens[at] == token_at(state_, sequence, position), 10, "an entry has its tokens", id);
-      const BlockId block = blocks[static_cast<std::size_t>(position / state_.config.limits.block_size)];
+      require(tokens[at] == token_at(state_, sequence, position), 10, "an entry has its tokens",
+              id);
+      const BlockId block =
+          blocks[static_cast<std::size_t>(position / state_.config.limits.block_size)];
       require(state_.pool.references(block) == 1, 11, "written blocks are unshared", id);
       require(!state_.config.limits.prefix_cache || !state_.index.contains(block), 11,
               "written blocks are not indexed", id);
@@ -203,6 +210,8 @@ class Checker {
 
 }  // namespace
 
-std::optional<Violation> check(const Scheduler& scheduler) { return Checker(scheduler.state()).run(); }
+std::optional<Violation> check(const Scheduler& scheduler) {
+  return Checker(scheduler.state()).run();
+}
 
 }  // namespace paternoster::scheduler

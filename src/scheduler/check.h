@@ -1,5 +1,6 @@
-// The scheduler's invariants, numbered, in one place. Tests, fuzzers and the simulator check them after
-// every verb; a server may under a flag. docs/scheduling.md lists them with the tests that hold them.
+// The scheduler's invariants, numbered, in one place. Tests, fuzzers and the simulator check them
+// after every verb; a server may under a flag. docs/scheduling.md lists them with the tests that
+// hold them.
 //
 // check() looks at one moment; Ledger follows the events and the plans over time. Both only read.
 #pragma once

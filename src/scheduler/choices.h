@@ -30,7 +30,8 @@ struct Limits {
   std::int32_t max_len = 8192;     // prompt and output together, a sequence
   std::int32_t max_queue = 256;    // requests that wait beyond the free seats
   std::int32_t max_choices = 128;  // sequences a request
-  std::int32_t protect_after = 3;  // preemptions after which a sequence boards with all it needs reserved
+  // Preemptions after which a sequence boards only with all it may need reserved.
+  std::int32_t protect_after = 3;
   bool prefix_cache = true;
 
   friend bool operator==(const Limits&, const Limits&) = default;

@@ -5,8 +5,8 @@
 //   a request    kRefused (then it has no other event and no sequences), or kRequestFinished, which
 //                follows the kFinished of its last sequence
 //   a sequence   kFinished
-// Order within a sequence: kAdmitted, (kToken | kPreempted ... kAdmitted)*, kFinished. A sequence that is
-// cancelled while it waits has kFinished alone.
+// Order within a sequence: kAdmitted, (kToken | kPreempted ... kAdmitted)*, kFinished. A sequence
+// that is cancelled while it waits has kFinished alone.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // The one seam between deciding and doing: an executor carries out a plan and says what was drawn.
-// The native engine, the simulator and the tests' fake model are executors; the scheduler knows none.
+// The native engine, the simulator and the tests' fake model are executors; the scheduler knows
+// none.
 //
-// The order of a step, for whoever drives: plan(now); if it is not empty, execute it; commit(now, result).
-// submit and cancel may come between plan and commit; force_preempt may not.
+// The order of a step, for whoever drives: plan(now); if it is not empty, execute it; commit(now,
+// result). submit and cancel may come between plan and commit; force_preempt may not.
 #pragma once
 
 #include <concepts>
@@ -19,8 +20,8 @@ struct Outcome {
   bool stop = false;  // the sequence ends with this token (end token, stop string, constraint)
 };
 
-// One outcome for each entry of the plan that samples, in the plan's order. Also for sequences that were
-// cancelled meanwhile: commit passes over them.
+// One outcome for each entry of the plan that samples, in the plan's order. Also for sequences that
+// were cancelled meanwhile: commit passes over them.
 struct StepResult {
   std::vector<Outcome> outcomes;
 };

@@ -1,6 +1,6 @@
-// A map from 64-bit keys to 32-bit values: open addressing, linear probing, erasure by shifting back, so
-// that nothing is allocated unless it grows. (std::unordered_map allocates a node an entry and computes
-// its load factor in floating point, which this layer does without.)
+// A map from 64-bit keys to 32-bit values: open addressing, linear probing, erasure by shifting
+// back, so that nothing is allocated unless it grows. (std::unordered_map allocates a node an entry
+// and computes its load factor in floating point, which this layer does without.)
 //
 // Invariant: at most half the cells are full, so every probe ends. Internal to scheduler/.
 #pragma once
@@ -41,7 +41,8 @@ class FlatMap {
     while (cells_[hole].full && cells_[hole].key != key) hole = next(hole);
     if (!cells_[hole].full) return false;
     for (std::size_t at = next(hole); cells_[at].full; at = next(at)) {
-      // A cell may move into the hole unless its home lies after the hole on its way to where it is.
+      // A cell may move into the hole unless its home lies after the hole on its way to where it
+      // is.
       const std::size_t mask = cells_.size() - 1;
       if (((at - home(cells_[at].key)) & mask) >= ((at - hole) & mask)) {
         cells_[hole] = cells_[at];

@@ -1,9 +1,9 @@
-// What happened, as bytes: every verb with its arguments, and after each plan its hash. Replaying the
-// bytes through a fresh scheduler must give the same hashes, on any machine: so a strange night on a
-// server becomes a test. Bytes only; reading and writing files is the drivers' business.
+// What happened, as bytes: every verb with its arguments, and after each plan its hash. Replaying
+// the bytes through a fresh scheduler must give the same hashes, on any machine: so a strange night
+// on a server becomes a test. Bytes only; reading and writing files is the drivers' business.
 //
-// Format (version 1): "PNJ1", the configuration, then records: one tag byte and its fields, integers as
-// LEB128 varints (signed ones zigzag), plan hashes as 8 little-endian bytes.
+// Format (version 1): "PNJ1", the configuration, then records: one tag byte and its fields,
+// integers as LEB128 varints (signed ones zigzag), plan hashes as 8 little-endian bytes.
 #pragma once
 
 #include <cstddef>
@@ -50,11 +50,12 @@ struct Replay {
   std::uint64_t plans = 0;
   std::uint64_t requests = 0;
   std::uint64_t tokens = 0;  // sampled
-  std::optional<std::uint64_t> first_difference;  // the plan, counted from 1, whose hash was not equal
+  std::optional<std::uint64_t>
+      first_difference;  // the plan, counted from 1, whose hash was not equal
 };
 
-// Runs the journal through a fresh scheduler. A journal that is cut off in the middle of a record ends
-// before that record. The error says at which byte the journal is not one.
+// Runs the journal through a fresh scheduler. A journal that is cut off in the middle of a record
+// ends before that record. The error says at which byte the journal is not one.
 Result<Replay> replay(std::span<const std::uint8_t> journal);
 
 }  // namespace paternoster::scheduler

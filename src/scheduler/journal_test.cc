@@ -15,14 +15,17 @@ using testing::PaperModel;
 
 std::vector<std::uint8_t> recorded() {
   Config config;
-  config.limits = {.max_seqs = 3, .step_tokens = 8, .block_size = 2, .num_blocks = 12, .max_len = 20};
+  config.limits = {
+      .max_seqs = 3, .step_tokens = 8, .block_size = 2, .num_blocks = 12, .max_len = 20};
   auto scheduler = *Scheduler::create(config);
   Journal journal;
   scheduler.record_to(&journal);
   PaperModel model(12, 2);
   StepResult result;
   for (std::uint64_t id = 1; id <= 6; ++id) {
-    scheduler.submit(-5, {.id = {id}, .prompt = {1, 2, 3, static_cast<TokenId>(id)}, .max_tokens = 9,
+    scheduler.submit(-5, {.id = {id},
+                          .prompt = {1, 2, 3, static_cast<TokenId>(id)},
+                          .max_tokens = 9,
                           .choices = id == 3 ? 2 : 1});
   }
   std::int64_t now_ns = 1'000'000'000'000;

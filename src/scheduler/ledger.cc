@@ -8,13 +8,15 @@
 namespace paternoster::scheduler {
 
 void Ledger::broken(int number, const char* what, std::uint64_t id) {
-  if (!violation_) violation_ = Violation{number, std::string(what) + " (" + std::to_string(id) + ")"};
+  if (!violation_)
+    violation_ = Violation{number, std::string(what) + " (" + std::to_string(id) + ")"};
 }
 
 void Ledger::submitted(RequestId request) { calls_[request.value] = Call{}; }
 
-// 13: every request is answered once and ends once; 14: every sequence ends once, and nothing is said of
-// it afterwards; 15: output tokens are counted from 0 without gaps; 16: seats are taken and lost in turn.
+// 13: every request is answered once and ends once; 14: every sequence ends once, and nothing is
+// said of it afterwards; 15: output tokens are counted from 0 without gaps; 16: seats are taken and
+// lost in turn.
 void Ledger::tell(const Event& event) {
   Call& call = calls_[event.request.value];
   if (event.kind == EventKind::kAccepted || event.kind == EventKind::kRefused) {
@@ -30,7 +32,8 @@ void Ledger::tell(const Event& event) {
     }
     return;
   }
-  if (!call.answered || call.ended) broken(13, "a request lives until its end", event.request.value);
+  if (!call.answered || call.ended)
+    broken(13, "a request lives until its end", event.request.value);
   if (event.kind == EventKind::kRequestFinished) {
     if (call.over != call.choices) broken(13, "a request ends with its last", event.request.value);
     call.ended = true;
@@ -46,7 +49,8 @@ void Ledger::tell(const Event& event) {
   Rider& rider = found->second;
   switch (event.kind) {
     case EventKind::kAdmitted:
-      if (rider.aboard || event.resumed != rider.ever_aboard) broken(16, "boards once", event.sequence.value);
+      if (rider.aboard || event.resumed != rider.ever_aboard)
+        broken(16, "boards once", event.sequence.value);
       rider.aboard = rider.ever_aboard = true;
       break;
     case EventKind::kPreempted:
@@ -58,7 +62,8 @@ void Ledger::tell(const Event& event) {
       if (event.count != rider.tokens++) broken(15, "tokens are counted", event.sequence.value);
       break;
     default:
-      if (event.count != rider.tokens) broken(15, "the end counts the tokens", event.sequence.value);
+      if (event.count != rider.tokens)
+        broken(15, "the end counts the tokens", event.sequence.value);
       rider.over = true;
       ++call.over;
   }

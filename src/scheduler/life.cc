@@ -101,9 +101,8 @@ void finish(State& state, std::int64_t now_ns, Slot slot, FinishReason reason) {
 }
 
 void drop_departed(State& state) {
-  std::erase_if(state.running, [&](Slot slot) {
-    return state.sequences[slot].state != SequenceState::kRunning;
-  });
+  std::erase_if(state.running,
+                [&](Slot slot) { return state.sequences[slot].state != SequenceState::kRunning; });
 }
 
 }  // namespace paternoster::scheduler

@@ -1,5 +1,5 @@
-// The moves between states: waiting, parked, running, over. Each keeps the queue, the group's counts and
-// the events right; callers decide who and when. Internal to scheduler/.
+// The moves between states: waiting, parked, running, over. Each keeps the queue, the group's
+// counts and the events right; callers decide who and when. Internal to scheduler/.
 #pragma once
 
 #include <cstdint>

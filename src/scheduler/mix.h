@@ -1,5 +1,5 @@
-// Our own 64-bit digest, word by word: multiply and fold. Equal on every machine; not for security (what
-// it finds in the prefix index is compared token by token).
+// Our own 64-bit digest, word by word: multiply and fold. Equal on every machine; not for security
+// (what it finds in the prefix index is compared token by token).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// One iteration decided: which tokens of which sequences are computed, in which blocks, what is copied
-// first, who lost the seat, and why everyone else waits. A plain struct of flat vectors whose capacity
-// is used again each step; executors read it, nobody but the scheduler writes it.
+// One iteration decided: which tokens of which sequences are computed, in which blocks, what is
+// copied first, who lost the seat, and why everyone else waits. A plain struct of flat vectors
+// whose capacity is used again each step; executors read it, nobody but the scheduler writes it.
 //
-// Invariants (check.h states them in full): entries are in admission order, positions of an entry are
-// consecutive and start where the sequence's computed tokens end; an entry's block table covers all its
-// positions; a block that this step writes belongs to one sequence alone; a plan is empty only if nobody
-// could run, and then no commit is needed.
+// Invariants (check.h states them in full): entries are in admission order, positions of an entry
+// are consecutive and start where the sequence's computed tokens end; an entry's block table covers
+// all its positions; a block that this step writes belongs to one sequence alone; a plan is empty
+// only if nobody could run, and then no commit is needed.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct RunEntry {
   std::int32_t first_position = 0;  // position in the sequence of its first token here
   std::uint32_t first_token = 0;    // range in Plan::tokens
   std::uint32_t token_count = 0;
-  std::uint32_t first_block = 0;    // range in Plan::blocks: the table from position 0 on
+  std::uint32_t first_block = 0;  // range in Plan::blocks: the table from position 0 on
   std::uint32_t block_count = 0;
   bool samples = false;  // a new token is drawn after its last token
 };
@@ -69,9 +69,9 @@ struct Plan {
   std::vector<BlockCopy> copies;
   std::vector<Admission> admitted;    // who boarded in this step
   std::vector<SequenceId> preempted;  // who lost the seat in this step
-  // Those whose reason is their own: running sequences that got no token, the first of the queue and
-  // those preempted now. Everyone else in the queue waits for `queue_reason`; every parked sequence
-  // for kSiblingPrefill. Scheduler::list_waiting spells all of them out.
+  // Those whose reason is their own: running sequences that got no token, the first of the queue
+  // and those preempted now. Everyone else in the queue waits for `queue_reason`; every parked
+  // sequence for kSiblingPrefill. Scheduler::list_waiting spells all of them out.
   std::vector<Waiting> waiting;
   WaitReason queue_reason = WaitReason::kNone;
 

@@ -71,8 +71,8 @@ void Planner::running_pass() {
   if (!state_.plan.preempted.empty()) drop_departed(state_);
 }
 
-// Blocks for the next `tokens` of a running sequence, at others' expense if need be. False if it became
-// the victim itself.
+// Blocks for the next `tokens` of a running sequence, at others' expense if need be. False if it
+// became the victim itself.
 bool Planner::grant(Slot slot, std::int32_t tokens) {
   Sequence& sequence = state_.sequences[slot];
   const auto needed = static_cast<std::size_t>(blocks_for(state_, sequence.computed + tokens));
@@ -132,8 +132,7 @@ const Sequence* Planner::sibling_with_prompt(const Sequence& sequence) const {
 }
 
 bool Planner::batch_is_open(const Sequence& sequence, const Sequence* sibling) const {
-  const bool aboard =
-      sibling != nullptr || state_.groups[sequence.group].prefilling != kNoSlot;
+  const bool aboard = sibling != nullptr || state_.groups[sequence.group].prefilling != kNoSlot;
   return boarding::is_open(state_.config.choices.boarding,
                            {state_.batch_forming, aboard, sequence.ever_boarded});
 }
@@ -157,7 +156,8 @@ WaitReason Planner::try_board(Slot slot) {
   const std::int32_t known = known_tokens(state_, sequence);
   const std::int32_t tokens = prefill::tokens_now(state_.config.choices.prefill,
                                                   known - start.computed, budget_, step_is_empty());
-  // The whole of what is known must fit, though a chunk would need less: half a prompt helps nobody.
+  // The whole of what is known must fit, though a chunk would need less: half a prompt helps
+  // nobody.
   const bool reserve = relief::boards_reserved(state_.config, sequence);
   const std::int32_t table = reserve ? worst_blocks(state_, sequence) : blocks_for(state_, known);
   const auto shared = static_cast<std::int32_t>(start.blocks.size());
@@ -179,7 +179,8 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
   sequence.state = SequenceState::kRunning;
   sequence.holds_reservation = reserve;
   if (reserve) {
-    sequence.reserved = worst_blocks(state_, sequence) - static_cast<std::int32_t>(start.blocks.size());
+    sequence.reserved =
+        worst_blocks(state_, sequence) - static_cast<std::int32_t>(start.blocks.size());
     state_.reserved += sequence.reserved;
   }
   reserve_capacity(sequence, group);
@@ -283,7 +284,8 @@ void Planner::write_reasons() {
   auto rest = static_cast<std::int32_t>(state_.queue.size() - plan.preempted.size());
   if (rest == 0) return;
   const Sequence& head = state_.sequences[state_.queue.top()];
-  const bool everyone = stopped_by_ == WaitReason::kSeatLimit || stopped_by_ == WaitReason::kBatchClosed;
+  const bool everyone =
+      stopped_by_ == WaitReason::kSeatLimit || stopped_by_ == WaitReason::kBatchClosed;
   plan.queue_reason = everyone ? stopped_by_ : WaitReason::kBehindEarlier;
   if (stopped_by_ != WaitReason::kNone) {
     state_.head = head.id;

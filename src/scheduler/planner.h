@@ -1,8 +1,10 @@
 // plan(): decides one iteration in two passes and writes it down flat. Internal to scheduler/.
 //
-//   running pass   decodes first, then prompts on their way, in admission order; whoever needs a block
+//   running pass   decodes first, then prompts on their way, in admission order; whoever needs a
+//   block
 //                  that is not there takes it from the sequence admitted last (relief/)
-//   boarding pass  only if nobody was preempted: the queue in its order while seats, batch, tokens and
+//   boarding pass  only if nobody was preempted: the queue in its order while seats, batch, tokens
+//   and
 //                  blocks allow; the first who cannot board holds up everyone behind
 #pragma once
 
@@ -39,8 +41,8 @@ class Planner {
 
   State& state_;
   std::int64_t now_ns_;
-  std::int32_t budget_;           // tokens left in this step; negative after a prompt over budget
-  std::size_t victims_end_ = 0;   // running[victims_end_..] has no more victims
+  std::int32_t budget_;          // tokens left in this step; negative after a prompt over budget
+  std::size_t victims_end_ = 0;  // running[victims_end_..] has no more victims
   WaitReason stopped_by_ = WaitReason::kNone;  // why the boarding pass ended before the queue did
 };
 

@@ -96,7 +96,8 @@ TEST(Reserve, NobodyBoardsBeforeItsWorstCaseIsSetAside) {
 }
 
 TEST(Recompute, TheLastAdmittedGivesUpItsSeatAndComesBackBeforeTheQueue) {
-  Lift lift("vllm", {.max_seqs = 2, .step_tokens = 16, .block_size = 2, .num_blocks = 8, .max_len = 16});
+  Lift lift("vllm",
+            {.max_seqs = 2, .step_tokens = 16, .block_size = 2, .num_blocks = 8, .max_len = 16});
   const Event first = lift.submit(Lift::prompt(6), 10);
   const Event second = lift.submit(Lift::prompt(6, 50), 10);
   const Event third = lift.submit(Lift::prompt(2, 90), 4);

@@ -51,7 +51,8 @@ PrefixIndex::Inserted PrefixIndex::insert(BlockId block, const Key& key,
     inserted.displaced = other;
   }
   by_hash_.put(key.hash, block.value);
-  std::ranges::copy(tokens, tokens_.begin() + static_cast<std::ptrdiff_t>(block.value) * block_size_);
+  std::ranges::copy(tokens,
+                    tokens_.begin() + static_cast<std::ptrdiff_t>(block.value) * block_size_);
   inserted.node = next_node_++;
   entries_[block.value] = {key, inserted.node};
   return inserted;

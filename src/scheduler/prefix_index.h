@@ -1,14 +1,14 @@
 // Which full blocks hold which tokens after which prefix, so that sequences can share them.
 //
-// A block is found by a chained hash (of its tokens, the blocks before it, and the cache namespace) and
-// then verified: its tokens, its namespace and its parent must be equal, so a hash collision costs a hit
-// and never an answer. The parent is verified by its node: a number given once to each indexed content and
-// never again, so equality of (parent node, tokens) is equality of the whole prefix, by induction.
-// Chained block hashes: vLLM's automatic prefix caching; the tree of contents: SGLang's RadixAttention
-// (arXiv 2312.07104, section 3).
+// A block is found by a chained hash (of its tokens, the blocks before it, and the cache namespace)
+// and then verified: its tokens, its namespace and its parent must be equal, so a hash collision
+// costs a hit and never an answer. The parent is verified by its node: a number given once to each
+// indexed content and never again, so equality of (parent node, tokens) is equality of the whole
+// prefix, by induction. Chained block hashes: vLLM's automatic prefix caching; the tree of
+// contents: SGLang's RadixAttention (arXiv 2312.07104, section 3).
 //
-// Invariant: a block is in the index at most once, and each hash names at most one block (the newest).
-// Internal to scheduler/.
+// Invariant: a block is in the index at most once, and each hash names at most one block (the
+// newest). Internal to scheduler/.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class PrefixIndex {
     std::uint64_t node;                // of this content, whichever block represents it
     std::optional<BlockId> displaced;  // left the index: other content with the same hash
   };
-  // Records that `block`, not yet indexed, holds these tokens. Content that another block represents
-  // already stays with that block.
+  // Records that `block`, not yet indexed, holds these tokens. Content that another block
+  // represents already stays with that block.
   Inserted insert(BlockId block, const Key& key, std::span<const TokenId> tokens);
 
   // Forgets a block; it must be indexed.

@@ -12,7 +12,8 @@ constexpr std::array<TokenId, 2> kOther{5, 7};
 
 TEST(PrefixIndex, FindsABlockOnlyByItsTokensParentAndNamespace) {
   PrefixIndex index(4, 2);
-  const PrefixIndex::Key key{PrefixIndex::chain(PrefixIndex::root_hash(0), kHello), PrefixIndex::kRoot, 0};
+  const PrefixIndex::Key key{PrefixIndex::chain(PrefixIndex::root_hash(0), kHello),
+                             PrefixIndex::kRoot, 0};
   const auto inserted = index.insert(BlockId{2}, key, kHello);
   EXPECT_EQ(index.find(key, kHello), BlockId{2});
   // The same hash, as a collision would give, finds nothing when anything verified differs.

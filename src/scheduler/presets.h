@@ -1,5 +1,5 @@
-// Engines of the field as rows of the same orthogonal choices, so that they can be compared on the same
-// work. The one table; `--preset` reads it.
+// Engines of the field as rows of the same orthogonal choices, so that they can be compared on the
+// same work. The one table; `--preset` reads it.
 #pragma once
 
 #include <span>

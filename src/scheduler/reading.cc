@@ -60,7 +60,9 @@ std::int32_t Scheduler::worst_blocks(const Limits& limits, std::int64_t prompt,
                                      std::int64_t max_tokens) {
   // The last token sampled is never computed, so it needs no place.
   const std::int64_t tokens =
-      prompt + std::clamp<std::int64_t>(max_tokens, 1, std::max<std::int64_t>(1, limits.max_len - prompt)) - 1;
+      prompt +
+      std::clamp<std::int64_t>(max_tokens, 1, std::max<std::int64_t>(1, limits.max_len - prompt)) -
+      1;
   return static_cast<std::int32_t>((tokens + limits.block_size - 1) / limits.block_size);
 }
 

@@ -1,5 +1,6 @@
-// The reading half of the journal. The bytes may come from anywhere: whatever would be a driver's bug in
-// a live scheduler (a commit that does not belong to its plan) is an error here, never an abort.
+// The reading half of the journal. The bytes may come from anywhere: whatever would be a driver's
+// bug in a live scheduler (a commit that does not belong to its plan) is an error here, never an
+// abort.
 #include <algorithm>
 #include <string>
 
@@ -56,7 +57,9 @@ class Reader {
 
 Config read_config(Reader& reader) {
   Config config;
-  const auto choice = [&] { return static_cast<std::uint8_t>(std::min<std::uint64_t>(reader.number(), 255)); };
+  const auto choice = [&] {
+    return static_cast<std::uint8_t>(std::min<std::uint64_t>(reader.number(), 255));
+  };
   config.choices.boarding = static_cast<Boarding>(choice());
   config.choices.order = static_cast<Order>(choice());
   config.choices.prefill = static_cast<Prefill>(choice());
@@ -71,7 +74,8 @@ Config read_config(Reader& reader) {
   return config;
 }
 
-// The counts that precede tokens and outcomes: each needs at least one byte, so a larger one is cut off.
+// The counts that precede tokens and outcomes: each needs at least one byte, so a larger one is cut
+// off.
 std::size_t read_count(Reader& reader) {
   const std::uint64_t count = reader.number();
   if (count > reader.left()) {
@@ -96,12 +100,18 @@ class Player {
     now_ns_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(now_ns_) +
                                         static_cast<std::uint64_t>(reader_.integer()));
     switch (tag) {
-      case kSubmitRecord: return submit();
-      case kCancelRecord: return cancel();
-      case kPlanRecord: return plan();
-      case kCommitRecord: return commit();
-      case kForcePreemptRecord: return force_preempt();
-      default: return reader_.cut_off();
+      case kSubmitRecord:
+        return submit();
+      case kCancelRecord:
+        return cancel();
+      case kPlanRecord:
+        return plan();
+      case kCommitRecord:
+        return commit();
+      case kForcePreemptRecord:
+        return force_preempt();
+      default:
+        return reader_.cut_off();
     }
   }
 
@@ -159,7 +169,8 @@ class Player {
     return true;
   }
   bool belongs(const StepResult& result) const {
-    if (!scheduler_.in_flight()) return plan_ != nullptr && plan_->empty() && result.outcomes.empty();
+    if (!scheduler_.in_flight())
+      return plan_ != nullptr && plan_->empty() && result.outcomes.empty();
     std::size_t next = 0;
     for (const RunEntry& entry : plan_->run) {
       if (!entry.samples) continue;
@@ -184,14 +195,16 @@ Result<Replay> replay(std::span<const std::uint8_t> journal) {
   Reader reader(journal);
   for (const std::uint8_t letter : kJournalMagic) {
     if (reader.byte() != letter) {
-      return failure(ErrorCode::kInvalidFile, "not a scheduler journal: it does not begin with PNJ1");
+      return failure(ErrorCode::kInvalidFile,
+                     "not a scheduler journal: it does not begin with PNJ1");
     }
   }
   Replay replay;
   replay.config = read_config(reader);
   auto scheduler = Scheduler::create(replay.config);
   if (!scheduler) {
-    return failure(ErrorCode::kInvalidFile, "the journal's configuration: " + scheduler.error().message);
+    return failure(ErrorCode::kInvalidFile,
+                   "the journal's configuration: " + scheduler.error().message);
   }
   Player player(reader, *scheduler, replay);
   while (!reader.at_end() && !reader.cut_off()) {

@@ -1,8 +1,8 @@
-// What a rider asks for. A Request is a plain value made by a driver (engine, simulator) and handed to
-// Scheduler::submit; the scheduler keeps it until its one terminal event.
+// What a rider asks for. A Request is a plain value made by a driver (engine, simulator) and handed
+// to Scheduler::submit; the scheduler keeps it until its one terminal event.
 //
-// Invariant the caller owes: the id is not that of a live request. Everything else may be wrong and is
-// answered by a Refused event with its reason.
+// Invariant the caller owes: the id is not that of a live request. Everything else may be wrong and
+// is answered by a Refused event with its reason.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ namespace paternoster::scheduler {
 
 struct Request {
   RequestId id;
-  std::vector<TokenId> prompt;       // at least one token
-  std::int32_t max_tokens = 16;      // new tokens a choice, at least one
-  std::int32_t choices = 1;          // `n`: sequences that share this prompt
+  std::vector<TokenId> prompt;        // at least one token
+  std::int32_t max_tokens = 16;       // new tokens a choice, at least one
+  std::int32_t choices = 1;           // `n`: sequences that share this prompt
   std::uint64_t cache_namespace = 0;  // prefixes are shared only within one namespace
-  bool reads_prefix_cache = true;    // false: every prompt token is computed (prompt log-probabilities)
+  // False: every prompt token is computed (prompt log-probabilities need that).
+  bool reads_prefix_cache = true;
 };
 
 }  // namespace paternoster::scheduler

@@ -98,7 +98,8 @@ void accept(State& state, std::int64_t now_ns, Request request) {
 void commit_entry(State& state, std::int64_t now_ns, Slot slot, const RunEntry& entry,
                   const Outcome* outcome) {
   Sequence& sequence = state.sequences[slot];
-  if (sequence.state != SequenceState::kRunning || sequence.id != entry.sequence) return;  // cancelled
+  if (sequence.state != SequenceState::kRunning || sequence.id != entry.sequence)
+    return;  // cancelled
   sequence.computed += sequence.scheduled;
   sequence.scheduled = 0;
   sequence.high_water = std::max(sequence.high_water, sequence.computed);

@@ -1,5 +1,6 @@
-// What a step costs to plan and to commit: N running sequences that decode, prefix cache on, tables of
-// 64 blocks; nobody arrives or leaves. `per_sequence` is the figure that docs/scheduling.md quotes.
+// What a step costs to plan and to commit: N running sequences that decode, prefix cache on, tables
+// of 64 blocks; nobody arrives or leaves. `per_sequence` is the figure that docs/scheduling.md
+// quotes.
 #include <benchmark/benchmark.h>
 
 #include "scheduler/scheduler.h"
@@ -11,8 +12,12 @@ using paternoster::RequestId;
 
 Scheduler loaded(std::int32_t sequences, std::int32_t waiting) {
   Config config;
-  config.limits = {.max_seqs = sequences, .step_tokens = sequences + 4096, .block_size = 16,
-                   .num_blocks = (sequences + 1) * 640, .max_len = 10240, .max_queue = 1 << 20};
+  config.limits = {.max_seqs = sequences,
+                   .step_tokens = sequences + 4096,
+                   .block_size = 16,
+                   .num_blocks = (sequences + 1) * 640,
+                   .max_len = 10240,
+                   .max_queue = 1 << 20};
   auto scheduler = *Scheduler::create(config);
   for (std::int32_t at = 0; at < sequences + waiting; ++at) {
     Request request;
@@ -61,12 +66,15 @@ void plan_and_commit(benchmark::State& state) {
     answer(plan, result);
     benchmark::DoNotOptimize(scheduler.commit(steps, result).data());
   }
-  state.counters["per_sequence"] = benchmark::Counter(
-      static_cast<double>(sequences) * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_sequence"] =
+      benchmark::Counter(static_cast<double>(sequences) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(plan_and_commit)
     ->ArgNames({"running", "waiting"})
-    ->Args({1, 0})->Args({64, 0})->Args({1024, 0})->Args({64, 10000});
+    ->Args({1, 0})
+    ->Args({64, 0})
+    ->Args({1024, 0})
+    ->Args({64, 10000});
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Bytes to a scheduler's life: a configuration, then verbs, with every invariant checked (testing/script.h);
-// and the same bytes as a journal, which must be an error or a replay.
+// Bytes to a scheduler's life: a configuration, then verbs, with every invariant checked
+// (testing/script.h); and the same bytes as a journal, which must be an error or a replay.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

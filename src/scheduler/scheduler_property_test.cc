@@ -22,7 +22,9 @@ std::uint64_t first_seed() {
 struct Source {
   std::uint64_t seed;
   std::uint64_t counter = 0;
-  std::uint8_t operator()() { return static_cast<std::uint8_t>(random_u64(seed, 1, counter++) >> 24); }
+  std::uint8_t operator()() {
+    return static_cast<std::uint8_t>(random_u64(seed, 1, counter++) >> 24);
+  }
 };
 
 struct Sum {
@@ -77,13 +79,20 @@ TEST_P(PresetProperty, HoldsEveryInvariantInATinyPool) {
   for (std::uint64_t round = 0; sum.steps < 20000; ++round) {
     Config config;
     config.choices = GetParam().choices;
-    config.limits = {.max_seqs = 4, .step_tokens = 16, .block_size = 4, .num_blocks = 14,
-                     .max_len = 40, .max_queue = 10, .max_choices = 5, .protect_after = 2};
+    config.limits = {.max_seqs = 4,
+                     .step_tokens = 16,
+                     .block_size = 4,
+                     .num_blocks = 14,
+                     .max_len = 40,
+                     .max_queue = 10,
+                     .max_choices = 5,
+                     .protect_after = 2};
     ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 300, sum));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Presets, PresetProperty, ::testing::ValuesIn(presets().begin(), presets().end()),
+INSTANTIATE_TEST_SUITE_P(Presets, PresetProperty,
+                         ::testing::ValuesIn(presets().begin(), presets().end()),
                          [](const auto& preset) { return std::string(preset.param.name); });
 
 }  // namespace

@@ -10,7 +10,11 @@ namespace {
 
 using testing::Lift;
 
-const Limits kSmall{.max_seqs = 2, .step_tokens = 8, .block_size = 4, .num_blocks = 8, .max_len = 24,
+const Limits kSmall{.max_seqs = 2,
+                    .step_tokens = 8,
+                    .block_size = 4,
+                    .num_blocks = 8,
+                    .max_len = 24,
                     .max_queue = 2};
 
 TEST(Submit, RefusesAtOnceWhatCanNeverWorkWithItsReason) {
@@ -32,7 +36,8 @@ TEST(Submit, RefusesAtOnceWhatCanNeverWorkWithItsReason) {
 
 TEST(Submit, CountsTheQueueBeyondTheFreeSeatsWhateverTheMoment) {
   Lift lift("vllm", kSmall);
-  for (int at = 0; at < 4; ++at) EXPECT_EQ(lift.submit(Lift::prompt(2), 9).kind, EventKind::kAccepted);
+  for (int at = 0; at < 4; ++at)
+    EXPECT_EQ(lift.submit(Lift::prompt(2), 9).kind, EventKind::kAccepted);
   EXPECT_EQ(lift.submit(Lift::prompt(2), 9).refusal, Refusal::kQueueFull);
   lift.step();
   EXPECT_EQ(lift.scheduler.stats().running, 2);

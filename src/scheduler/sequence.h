@@ -1,5 +1,6 @@
-// How far one choice of a request has come. A Sequence is the scheduler's own record (drivers see ids,
-// plans and events); it lives in a slot that is used again, with its vectors' capacity, for the next.
+// How far one choice of a request has come. A Sequence is the scheduler's own record (drivers see
+// ids, plans and events); it lives in a slot that is used again, with its vectors' capacity, for
+// the next.
 //
 // States and their legal edges:
 //
@@ -8,8 +9,8 @@
 //      |  +-----preempted---+
 //      +--parks--> kParked --a sibling has the prompt, or none computes it any more--> kWaiting
 //
-// and from every state --cancelled--> (slot free). `computed` only grows while running; preemption sets
-// it to zero and keeps the output.
+// and from every state --cancelled--> (slot free). `computed` only grows while running; preemption
+// sets it to zero and keeps the output.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +37,16 @@ struct Sequence {
   SequenceState state = SequenceState::kFree;
 
   std::vector<TokenId> output;
-  std::vector<BlockId> blocks;          // the block table: covers at least `computed` tokens
-  std::vector<std::uint64_t> hashes;    // chained hash of each full block of prompt + output so far
-  std::vector<std::uint64_t> nodes;     // prefix index node of each of the first blocks, verified
-  std::int32_t computed = 0;            // tokens whose keys and values are in `blocks`
-  std::int32_t scheduled = 0;           // tokens that the plan in flight computes
-  std::int32_t high_water = 0;          // most tokens ever computed: below it, work is done again
-  std::int32_t reserved = 0;            // blocks set aside for this sequence, not yet in `blocks`
-  std::int32_t preemptions = 0;         // by need; forced ones do not count towards protection
-  std::uint64_t preempted_in = 0;       // the step whose plan took its seat last
-  bool holds_reservation = false;       // boarded with its worst case set aside: never preempted by need
+  std::vector<BlockId> blocks;        // the block table: covers at least `computed` tokens
+  std::vector<std::uint64_t> hashes;  // chained hash of each full block of prompt + output so far
+  std::vector<std::uint64_t> nodes;   // prefix index node of each of the first blocks, verified
+  std::int32_t computed = 0;          // tokens whose keys and values are in `blocks`
+  std::int32_t scheduled = 0;         // tokens that the plan in flight computes
+  std::int32_t high_water = 0;        // most tokens ever computed: below it, work is done again
+  std::int32_t reserved = 0;          // blocks set aside for this sequence, not yet in `blocks`
+  std::int32_t preemptions = 0;       // by need; forced ones do not count towards protection
+  std::uint64_t preempted_in = 0;     // the step whose plan took its seat last
+  bool holds_reservation = false;  // boarded with its worst case set aside: never preempted by need
   bool ever_boarded = false;
 };
 
@@ -55,8 +56,8 @@ struct Group {
   std::vector<TokenId> prompt;
   std::vector<Slot> members;  // by choice; kNoSlot once ended
   std::uint64_t cache_namespace = 0;
-  std::int32_t max_new = 0;   // new tokens a choice may have: max_tokens cut by max_len
-  std::int32_t alive = 0;     // members that have not ended
+  std::int32_t max_new = 0;  // new tokens a choice may have: max_tokens cut by max_len
+  std::int32_t alive = 0;    // members that have not ended
   std::int32_t parked = 0;
   Slot prefilling = kNoSlot;  // the running member that computes the prompt for all
   bool reads_prefix_cache = true;

@@ -8,7 +8,8 @@ namespace {
 
 using testing::Lift;
 
-const Limits kRoomy{.max_seqs = 4, .step_tokens = 64, .block_size = 4, .num_blocks = 64, .max_len = 64};
+const Limits kRoomy{
+    .max_seqs = 4, .step_tokens = 64, .block_size = 4, .num_blocks = 64, .max_len = 64};
 
 TEST(PrefixCache, ASecondRequestSharesTheFullBlocksAndIsToldHowManyTokens) {
   Lift lift("vllm", kRoomy);
@@ -141,7 +142,8 @@ TEST(Siblings, ALaterRequestIsNotHeldUpByParkedSiblings) {
 class EveryPreset : public ::testing::TestWithParam<Preset> {};
 
 TEST_P(EveryPreset, FinishesMoreChoicesThanSeats) {
-  Lift lift({GetParam().choices, {.max_seqs = 2, .step_tokens = 8, .block_size = 4, .num_blocks = 64}});
+  Lift lift(
+      {GetParam().choices, {.max_seqs = 2, .step_tokens = 8, .block_size = 4, .num_blocks = 64}});
   lift.submit(Lift::prompt(10), 7, 9);
   lift.submit(Lift::prompt(3, 50), 7);
   lift.run();
@@ -163,14 +165,16 @@ TEST_P(EveryPreset, FinishesChoicesThatCannotAllFitAtOnce) {
 }
 
 TEST_P(EveryPreset, SiblingsGoOnWhenTheOneThatPrefilledIsOverBeforeTheyBoard) {
-  Lift lift({GetParam().choices, {.max_seqs = 1, .step_tokens = 4, .block_size = 4, .num_blocks = 8}});
+  Lift lift(
+      {GetParam().choices, {.max_seqs = 1, .step_tokens = 4, .block_size = 4, .num_blocks = 8}});
   lift.submit(Lift::prompt(4), 1, 3);
   lift.run();
   EXPECT_EQ(lift.count(EventKind::kFinished), 3);
 }
 
 TEST_P(EveryPreset, SiblingsGoOnWhenTheOneThatPrefillsIsPreemptedHalfway) {
-  Lift lift({GetParam().choices, {.max_seqs = 4, .step_tokens = 4, .block_size = 4, .num_blocks = 16}});
+  Lift lift(
+      {GetParam().choices, {.max_seqs = 4, .step_tokens = 4, .block_size = 4, .num_blocks = 16}});
   lift.submit(Lift::prompt(11), 4, 3);
   lift.step();
   lift.scheduler.force_preempt(0, SequenceId{1});
@@ -180,7 +184,8 @@ TEST_P(EveryPreset, SiblingsGoOnWhenTheOneThatPrefillsIsPreemptedHalfway) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Siblings, EveryPreset, ::testing::ValuesIn(presets().begin(), presets().end()),
+INSTANTIATE_TEST_SUITE_P(Siblings, EveryPreset,
+                         ::testing::ValuesIn(presets().begin(), presets().end()),
                          [](const auto& preset) { return std::string(preset.param.name); });
 
 }  // namespace

@@ -26,10 +26,10 @@ namespace paternoster::scheduler {
 // What a sequence would start with if it boarded now.
 struct Start {
   std::int32_t computed = 0;
-  std::vector<BlockId> blocks;         // to share, from position 0 on
-  std::vector<std::uint64_t> nodes;    // prefix index nodes of the first of them
-  std::int32_t revived = 0;            // of `blocks`, now without a reference: they count as taken
-  std::optional<BlockId> copy_from;    // a sibling's partly shared block, to be copied
+  std::vector<BlockId> blocks;       // to share, from position 0 on
+  std::vector<std::uint64_t> nodes;  // prefix index nodes of the first of them
+  std::int32_t revived = 0;          // of `blocks`, now without a reference: they count as taken
+  std::optional<BlockId> copy_from;  // a sibling's partly shared block, to be copied
   bool forked = false;
 
   void clear();
@@ -67,7 +67,7 @@ struct State {
   bool in_flight = false;
   bool draining = false;
   bool batch_forming = false;  // static boarding: the batch still takes sequences up
-  bool alone_next = false;  // whole prefill: the first of the queue gets the next step to itself
+  bool alone_next = false;     // whole prefill: the first of the queue gets the next step to itself
 
   std::vector<Event> events;
   bool delivered = false;  // events were returned and go with the next verb

@@ -13,7 +13,8 @@ BlockId take(State& state) {
   return taken.block;
 }
 
-std::span<const TokenId> tokens_of_block(State& state, const Sequence& sequence, std::size_t block) {
+std::span<const TokenId> tokens_of_block(State& state, const Sequence& sequence,
+                                         std::size_t block) {
   const std::int32_t size = state.config.limits.block_size;
   const std::int32_t first = static_cast<std::int32_t>(block) * size;
   const auto& prompt = state.groups[sequence.group].prompt;
@@ -27,7 +28,8 @@ std::span<const TokenId> tokens_of_block(State& state, const Sequence& sequence,
   return state.block_tokens;
 }
 
-// The index key of a block, given the node of the one before; extends the sequence's chain of hashes.
+// The index key of a block, given the node of the one before; extends the sequence's chain of
+// hashes.
 PrefixIndex::Key key_of_block(const State& state, Sequence& sequence, std::size_t block,
                               std::uint64_t parent, std::span<const TokenId> tokens) {
   PATERNOSTER_CHECK(block <= sequence.hashes.size());
@@ -88,7 +90,8 @@ void Start::clear() {
 
 std::int32_t worst_blocks(const State& state, const Sequence& sequence) {
   // The last token sampled is never computed.
-  return blocks_for(state, prompt_tokens(state, sequence) + state.groups[sequence.group].max_new - 1);
+  return blocks_for(state,
+                    prompt_tokens(state, sequence) + state.groups[sequence.group].max_new - 1);
 }
 
 std::int32_t unpromised(const State& state) { return state.pool.available() - state.reserved; }

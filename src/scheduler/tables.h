@@ -1,8 +1,9 @@
 // Block tables: what a sequence holds, may take, shares and gives back. Internal to scheduler/.
 //
-// Invariants: the references of a block are the tables it is in; what is promised to sequences with a
-// reservation is never more than what is available; a sequence writes only into blocks that it alone
-// holds and that are not in the prefix index, because shared blocks are full ones below its `computed`.
+// Invariants: the references of a block are the tables it is in; what is promised to sequences with
+// a reservation is never more than what is available; a sequence writes only into blocks that it
+// alone holds and that are not in the prefix index, because shared blocks are full ones below its
+// `computed`.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ std::int32_t worst_blocks(const State& state, const Sequence& sequence);
 // Blocks that somebody without a reservation may take.
 std::int32_t unpromised(const State& state);
 
-// One block more at the end of the table, from the reservation if there is one. Whoever has none must
-// have seen that unpromised() is positive.
+// One block more at the end of the table, from the reservation if there is one. Whoever has none
+// must have seen that unpromised() is positive.
 void grow(State& state, Sequence& sequence);
 
 // The longest start: the cached prefix, or a running sibling's prompt but for its last token.

@@ -1,5 +1,5 @@
-// First come, first served, by the moment of submission. A preempted sequence keeps its number, so it
-// stands before everyone who came later (Orca, OSDI'22, section 4.1, "iteration-level FCFS").
+// First come, first served, by the moment of submission. A preempted sequence keeps its number, so
+// it stands before everyone who came later (Orca, OSDI'22, section 4.1, "iteration-level FCFS").
 #pragma once
 
 #include "scheduler/order/rank.h"

@@ -1,5 +1,5 @@
-// Those who wait, first by rank: a binary heap that knows where each slot is, so that joining, boarding
-// and leaving from the middle (cancel) are O(log n) and nobody ever scans the queue.
+// Those who wait, first by rank: a binary heap that knows where each slot is, so that joining,
+// boarding and leaving from the middle (cancel) are O(log n) and nobody ever scans the queue.
 //
 // Invariant: a slot is in the queue at most once. Internal to scheduler/.
 #pragma once

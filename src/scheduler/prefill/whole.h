@@ -1,6 +1,6 @@
-// A prompt is computed in one step or not at all (Orca, OSDI'22, section 3: the initiation phase is one
-// iteration). One that does not fit beside the running sequences gets the next step to itself, over
-// budget if need be; between two such steps the running ones have theirs.
+// A prompt is computed in one step or not at all (Orca, OSDI'22, section 3: the initiation phase is
+// one iteration). One that does not fit beside the running sequences gets the next step to itself,
+// over budget if need be; between two such steps the running ones have theirs.
 #pragma once
 
 #include <cstdint>

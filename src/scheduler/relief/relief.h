@@ -1,4 +1,5 @@
-// Point of choice: what happens when KV blocks are short. One switch over the policies of this folder.
+// Point of choice: what happens when KV blocks are short. One switch over the policies of this
+// folder.
 #pragma once
 
 #include "scheduler/choices.h"

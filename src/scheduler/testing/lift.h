@@ -1,5 +1,5 @@
-// A scheduler with the paper model as its executor, for tests that tell small stories. Every verb is
-// followed by all invariants; a broken one fails the test.
+// A scheduler with the paper model as its executor, for tests that tell small stories. Every verb
+// is followed by all invariants; a broken one fails the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ class Lift {
   Scheduler scheduler;
   PaperModel model;
   Ledger ledger;
-  std::vector<Event> events;  // every one so far
+  std::vector<Event> events;                           // every one so far
   std::map<std::uint64_t, std::vector<TokenId>> said;  // by sequence
   std::uint64_t last_request = 0;
   std::int64_t now_ns = 0;

@@ -1,8 +1,10 @@
-// A model on paper, for tests: an executor whose keys and values are digests of the tokens before them.
+// A model on paper, for tests: an executor whose keys and values are digests of the tokens before
+// them.
 //
-// It knows only the plan: it writes each token's digest into the block and offset where the plan puts it,
-// and reads the digest of the position before from the table. So a wrong table, a missing copy, a stale
-// cached block or a block given to two sequences changes what is drawn, and alone() says what should be.
+// It knows only the plan: it writes each token's digest into the block and offset where the plan
+// puts it, and reads the digest of the position before from the table. So a wrong table, a missing
+// copy, a stale cached block or a block given to two sequences changes what is drawn, and alone()
+// says what should be.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Random lives of a scheduler, for property tests and the fuzzer: bytes choose a configuration and then
-// verbs. After every verb all invariants are checked; every finished sequence must have said exactly what
-// it says alone; in the end everything drains within a bound on steps, and all blocks are free.
+// Random lives of a scheduler, for property tests and the fuzzer: bytes choose a configuration and
+// then verbs. After every verb all invariants are checked; every finished sequence must have said
+// exactly what it says alone; in the end everything drains within a bound on steps, and all blocks
+// are free.
 #pragma once
 
 #include <algorithm>
@@ -52,10 +53,17 @@ class Script {
   bool act() {
     switch (next_() % 8) {
       case 0:
-      case 1: submit(); break;
-      case 2: next_() % 4 == 0 ? cancel() : step(); break;
-      case 3: next_() % 4 == 0 ? force_preempt() : step(); break;
-      default: step();
+      case 1:
+        submit();
+        break;
+      case 2:
+        next_() % 4 == 0 ? cancel() : step();
+        break;
+      case 3:
+        next_() % 4 == 0 ? force_preempt() : step();
+        break;
+      default:
+        step();
     }
     return failure_.empty();
   }
