@@ -1,10 +1,10 @@
 // The linear layers (matmul.h), written once over sixteen lanes of rows.
 //
-// Few tokens: 4-bit weights are unpacked in registers and met by up to four tokens at a time; memory
-// is the limit for the first four. Many tokens: 18 blocks (576 inputs) of a tile are unpacked once into 9 KB that stay in
-// the first-level cache, and all tokens of the batch pass over them, kTokenStep at a time; arithmetic
-// is the limit. Both run the same chain per output: for each block (or half block, where 16 inputs
-// share a scale) acc = fma(float(integer sum), d * scale, acc), acc = fma(m, scaled sum, acc).
+// Few tokens: weights are unpacked in registers as they come from memory, which is the limit, and met
+// by up to four tokens at a time. Many tokens: 18 blocks (576 inputs) of a tile are unpacked once into
+// 9 KB that stay in the first-level cache, and all tokens pass over them, kTokenStep at a time;
+// arithmetic is the limit. Both run the same chain per output: for each block (or half block, where 16
+// inputs share a scale) acc = fma(float(sum), d * scale, acc), acc = fma(m, scaled sum, acc).
 
 constexpr std::size_t kTokenBatch = 128;  // tokens that pass over one unpacked piece
 constexpr std::size_t kPieceBlocks = 18;  // blocks unpacked at once
@@ -79,8 +79,12 @@ struct UnpackedPiece {
   INLINE F32 m(std::size_t b, int set) const { return load(scales[b][Sets + set]); }
 };
 
+// Nibble types share their instances whatever their largest integer is.
 template <typename F>
-using PieceOf = UnpackedPiece<F::kNibbles ? 15 : F::kMaximum, F::kSets>;
+constexpr int kMaximumOf = F::kNibbles ? 15 : F::kMaximum;
+
+template <typename F>
+using PieceOf = UnpackedPiece<kMaximumOf<F>, F::kSets>;
 
 template <typename F>
 NOINLINE void fill(PieceOf<F>& piece, const PackedBlocks<F>& source, std::size_t count) {
@@ -183,19 +187,34 @@ NOINLINE void direct_tile(const MatmulCall& call, std::size_t tile, std::size_t 
   for (int t = 0; t < T; ++t) {
     acc[t] = zero_f32();
   }
-  accumulate<15, F::kSets>(blocks_at<F>(call, tile, 0), call.cols / 32, view, acc);
+  accumulate<kMaximumOf<F>, F::kSets>(blocks_at<F>(call, tile, 0), call.cols / 32, view, acc);
   UNROLL
   for (int t = 0; t < T; ++t) {
     write_rows(call, token + static_cast<std::size_t>(t), tile, acc[t]);
   }
 }
 
-// A few tokens: a tile's packed weights come from memory once and from the first-level cache again.
+// Asks for [begin, begin + bytes) to be brought near while something else is computed.
+INLINE void prefetch(const std::uint8_t* begin, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(begin + i, 0, 2);
+  }
+}
+
+// A few tokens: a tile's packed weights come from memory once, and from a near cache for the second
+// four tokens and later; meanwhile the next tile is fetched, or the memory would be idle.
 template <typename F>
 NOINLINE void few_tokens(const MatmulCall& call) {
+  const std::size_t steps = (call.token_end - call.token_begin) / 4;
+  const std::size_t share = steps < 2 ? 0 : (call.tile_bytes / (steps - 1) + 63) / 64 * 64;
   for (std::size_t tile = call.tile_begin; tile < call.tile_end; ++tile) {
+    const std::uint8_t* next = call.tiles + (tile + 1) * call.tile_bytes;
     std::size_t token = call.token_begin;
     for (; token + 4 <= call.token_end; token += 4) {
+      if (token != call.token_begin && tile + 1 < call.tile_end) {
+        prefetch(next, share);
+        next += share;
+      }
       direct_tile<F, 4>(call, tile, token);
     }
     if (token + 2 <= call.token_end) {
@@ -258,7 +277,16 @@ NOINLINE void batch_over_tile(const MatmulCall& call, std::size_t tile, std::siz
   for (std::size_t first = 0; first < blocks; first += kPieceBlocks) {
     const std::size_t count = blocks - first < kPieceBlocks ? blocks - first : kPieceBlocks;
     fill<F>(piece, blocks_at<F>(call, tile, first), count);
+    // each step of tokens also fetches its share of the weights that come next
+    const std::uint8_t* next = blocks_at<F>(call, tile, first + count).blocks;
+    const std::uint8_t* last = call.tiles + call.tile_end * call.tile_bytes;
+    const std::size_t steps = (token_end - token_begin + kTokenStep - 1) / kTokenStep;
+    const std::size_t share = (kPieceBlocks * F::kBlockBytes / steps + 63) / 64 * 64;
     for (std::size_t token = token_begin; token < token_end;) {
+      if (next + share <= last) {
+        prefetch(next, share);
+        next += share;
+      }
       token += pass_over_some(piece, count, view_at(call, token, first), token_end - token,
                               accumulators + (token - token_begin) * 16);
     }
@@ -279,10 +307,10 @@ NOINLINE void many_tokens(const MatmulCall& call) {
   }
 }
 
-// Nibbles of the types that decode fastest are unpacked in registers when that pays; bytes need no
-// unpacking, so for them there is one path only.
+// The types that common files are made of read their weights strictly in order when tokens are few,
+// because memory is then the limit; for the others one path has to do, to keep the code small.
 template <typename F>
-void matmul_nibbles(const MatmulCall& call) {
+void matmul_common(const MatmulCall& call) {
   if (call.token_end - call.token_begin <= kFewTokens) {
     return few_tokens<F>(call);
   }
@@ -347,15 +375,15 @@ void matmul(const MatmulCall& call) {
     case TensorType::kF32: return matmul_float<ElementF32>(call);
     case TensorType::kF16: return matmul_float<ElementF16>(call);
     case TensorType::kBF16: return matmul_float<ElementBF16>(call);
-    case TensorType::kQ4_0: return matmul_nibbles<FormatQ4_0>(call);
-    case TensorType::kQ4_1: return matmul_nibbles<FormatQ4_1>(call);
-    case TensorType::kQ5_0: return many_tokens<FormatQ5_0>(call);
+    case TensorType::kQ4_0: return matmul_common<FormatQ4_0>(call);
+    case TensorType::kQ4_1: return matmul_common<FormatQ4_1>(call);
+    case TensorType::kQ5_0: return matmul_common<FormatQ5_0>(call);
     case TensorType::kQ5_1: return many_tokens<FormatQ5_1>(call);
-    case TensorType::kQ8_0: return many_tokens<FormatQ8_0>(call);
+    case TensorType::kQ8_0: return matmul_common<FormatQ8_0>(call);
     case TensorType::kQ2_K: return many_tokens<FormatQ2_K>(call);
     case TensorType::kQ3_K: return many_tokens<FormatQ3_K>(call);
-    case TensorType::kQ4_K: return matmul_nibbles<FormatQ4_K>(call);
+    case TensorType::kQ4_K: return matmul_common<FormatQ4_K>(call);
     case TensorType::kQ5_K: return many_tokens<FormatQ5_K>(call);
-    case TensorType::kQ6_K: return many_tokens<FormatQ6_K>(call);
+    case TensorType::kQ6_K: return matmul_common<FormatQ6_K>(call);
   }
 }
