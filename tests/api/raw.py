@@ -2,6 +2,9 @@
 
 import json
 import socket
+import weakref
+
+_left = weakref.WeakKeyDictionary()  # what came after the last response of a socket
 
 
 def connect(server, timeout=30):
@@ -20,7 +23,7 @@ def request(path, body=None, method=None, headers=(), version="1.1"):
 
 def read_head(sock):
     """(status, headers, what came after the head)."""
-    data = b""
+    data = _left.pop(sock, b"")
     while b"\r\n\r\n" not in data:
         more = sock.recv(65536)
         if not more:
@@ -45,7 +48,9 @@ def read_response(sock):
     if "content-length" in headers:
         while len(rest) < int(headers["content-length"]):
             rest += more()
-        return status, headers, rest
+        length = int(headers["content-length"])
+        _left[sock] = rest[length:]
+        return status, headers, rest[:length]
     body = b""
     while headers.get("transfer-encoding") == "chunked":
         while b"\r\n" not in rest:
@@ -57,4 +62,5 @@ def read_response(sock):
         body, rest = body + rest[:length], rest[length + 2:]
         if length == 0:
             break
+    _left[sock] = rest
     return status, headers, body

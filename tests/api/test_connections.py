@@ -116,7 +116,7 @@ def test_a_thousand_idle_connections(server):
 
 
 def test_health_and_metrics_answer_during_a_long_prefill(server):
-    prompt = " ".join(str(number) for number in range(1300))
+    prompt = " ".join(str(number) for number in range(800))
     with raw.connect(server) as sock:
         sock.sendall(raw.request("/v1/completions", {"prompt": prompt, "max_tokens": 1}))
         assert served.eventually(lambda: server.running() == 1)

@@ -25,7 +25,7 @@ def test_in_decode(server, stream):
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_in_prefill(server, stream):
-    prompt = " ".join(str(number) for number in range(1200))
+    prompt = " ".join(str(number) for number in range(800))
     before = server.value("paternoster_requests_finished_total", reason="abort")
     with raw.connect(server) as sock:
         sock.sendall(raw.request("/v1/completions", {"prompt": prompt, "max_tokens": 10, "stream": stream}))
