@@ -18,6 +18,24 @@ double uniform_at(std::uint64_t seed, const DrawPoint& point) {
   return static_cast<double>(word >> 11) * 0x1.0p-53;
 }
 
+// The `count` best, best first, the lower token first among equals. kernels::top_k keeps a sorted few
+// and is the better one for few; this is for hundreds and thousands. NaN counts as the least.
+void select_best(std::span<const float> logits, std::size_t count,
+                 std::vector<kernels::ScoredToken>& best) {
+  best.clear();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    best.push_back({static_cast<TokenId>(i), std::isnan(logits[i]) ? kNever : logits[i]});
+  }
+  const auto before = [](const kernels::ScoredToken& a, const kernels::ScoredToken& b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  };
+  if (count < best.size()) {
+    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(), before);
+    best.resize(count);
+  }
+  std::sort(best.begin(), best.end(), before);
+}
+
 }  // namespace
 
 void TokenCounts::add_prompt(std::span<const TokenId> tokens) {
@@ -86,7 +104,7 @@ TokenId Sampler::draw_random(const SamplingParams& params, double uniform, std::
   const float total = kernels::exponentials(logits, largest, inverse_temperature, weights_.data());
   if (params.min_p <= 0.0f && params.top_p >= 1.0f) return draw_from_all(uniform);
   for (std::size_t count = kFirstCandidates;; count *= 4) {
-    kernels::top_k(logits, count, candidates_);
+    select_best(logits, count, candidates_);
     const double known = weigh_candidates(largest, inverse_temperature);
     const bool complete = candidates_.size() >= logits.size() ||
                           candidate_weights_.back() < params.min_p ||
