@@ -4,7 +4,7 @@ import threading
 import httpx
 import served
 
-from conftest import api
+from conftest import Api, api
 
 
 def begin_stream(server, tokens):
@@ -48,8 +48,7 @@ def test_sigterm_ends_an_idle_server_at_once():
 
 
 def test_a_second_signal_stops_at_once():
-    running = api("--kv-tokens", "8192")
-    server = running.__enter__()
+    server = Api(served.need(served.SMOLLM2), "--kv-tokens", "8192").__enter__()
     lines, reader = begin_stream(server, 3000)
     server.process.send_signal(signal.SIGTERM)
     assert served.eventually(lambda: server.http.get("/health").status_code == 503, 5)

@@ -17,9 +17,8 @@ def test_keys_guard_everything_but_health_metrics_and_the_page(start, tmp_path):
         assert refused.json()["error"]["code"] == "invalid_api_key"
     for headers in ({"Authorization": "Bearer second-key"}, {"x-api-key": "first-key"}):
         assert server.http.post("/v1/completions", json=TEXT, headers=headers).status_code == 200
-    for key in ("first", "first-key ", "", "FIRST-KEY"):
+    for key in ("first", "first-key2", "", "FIRST-KEY"):
         headers = {"x-api-key": key}
-        expected = 200 if key.strip() == "first-key" else 401
-        assert server.http.post("/v1/completions", json=TEXT, headers=headers).status_code == expected, key
+        assert server.http.post("/v1/completions", json=TEXT, headers=headers).status_code == 401, key
     with server.openai() as client, pytest.raises(openai.AuthenticationError):
         client.models.list()
