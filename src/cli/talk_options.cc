@@ -74,7 +74,9 @@ void add_talk_options(CLI::App& app, TalkOptions& options, bool model_is_flag) {
       ->check(CLI::Range(0.0, 2.0))
       ->capture_default_str()
       ->type_name("T");
-  app.add_option("--seed", options.seed, "the same seed gives the same answer")->type_name("N");
+  app.add_option("--seed", options.seed, "the same seed gives the same answer")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--threads", options.threads, "processors to use")
       ->check(CLI::Range(1, 1024))
       ->excludes(url)

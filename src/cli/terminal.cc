@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <fcntl.h>
 #include <histedit.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,31 +12,92 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
+
+#include "base/check.h"
 
 namespace paternoster::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
 
-void note_interrupt(int) { interrupted.store(true, std::memory_order_relaxed); }
+// A byte in it for each Ctrl-C: whoever waits for input waits for this too, so that a signal between
+// two looks, or one that another thread gets, is never slept over.
+int interrupt_pipe[2] = {-1, -1};
+
+void note_interrupt(int) {
+  const int saved = errno;
+  interrupted.store(true, std::memory_order_relaxed);
+  static_cast<void>(::write(interrupt_pipe[1], "!", 1) < 0);
+  errno = saved;
+}
+
+// Waits until standard input has something or has ended. False: Ctrl-C came first.
+bool wait_for_input() {
+  for (;;) {
+    if (interrupted.load(std::memory_order_relaxed)) {
+      return false;
+    }
+    pollfd watched[] = {{STDIN_FILENO, POLLIN, 0}, {interrupt_pipe[0], POLLIN, 0}};
+    if (poll(watched, 2, -1) > 0 && watched[0].revents != 0) {
+      return true;
+    }
+  }
+}
+
+// libedit's way to a character: the next one of standard input in the locale's encoding.
+int next_character(EditLine*, wchar_t* character) {
+  std::mbstate_t state{};
+  for (;;) {
+    if (!wait_for_input()) {
+      errno = EINTR;
+      return -1;
+    }
+    char byte = 0;
+    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return static_cast<int>(got);
+    }
+    const std::size_t used = std::mbrtowc(character, &byte, 1, &state);
+    if (used == static_cast<std::size_t>(-1)) {
+      state = {};  // no character begins so: passed over
+    } else if (used != static_cast<std::size_t>(-2)) {
+      return 1;
+    }
+  }
+}
 
 // Lines that arrive this soon after one another were pasted, not typed.
 constexpr int kPasteGapMs = 15;
 
 }  // namespace
 
-bool take_interrupt() { return interrupted.exchange(false, std::memory_order_relaxed); }
+bool take_interrupt() {
+  if (!interrupted.exchange(false, std::memory_order_relaxed)) {
+    return false;
+  }
+  char bytes[64];
+  while (::read(interrupt_pipe[0], bytes, sizeof bytes) > 0) {
+  }
+  return true;
+}
 
 struct InterruptWatch::Saved {
   struct sigaction action {};
 };
 
 InterruptWatch::InterruptWatch() : saved_(std::make_unique<Saved>()) {
+  if (interrupt_pipe[0] < 0) {
+    PATERNOSTER_CHECK(pipe2(interrupt_pipe, O_CLOEXEC | O_NONBLOCK) == 0);
+  }
   struct sigaction action {};
-  action.sa_handler = note_interrupt;  // no SA_RESTART: a read in progress has to end
+  action.sa_handler = note_interrupt;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &saved_->action);
-  interrupted.store(false, std::memory_order_relaxed);
+  take_interrupt();
 }
 
 InterruptWatch::~InterruptWatch() { sigaction(SIGINT, &saved_->action, nullptr); }
@@ -51,6 +113,7 @@ class Terminal::Editor {
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_SIGNAL, 0);
+    el_set(edit_, EL_GETCFN, next_character);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   }
   ~Editor() {
@@ -114,11 +177,11 @@ bool Terminal::interactive() const { return editor_ != nullptr; }
 Input Terminal::read_plain_line() {
   std::string text;
   for (char byte = 0;;) {
+    if (!wait_for_input() && take_interrupt()) {
+      return {InputKind::kInterrupted, {}};
+    }
     const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
     if (got < 0 && errno == EINTR) {
-      if (take_interrupt()) {
-        return {InputKind::kInterrupted, {}};
-      }
       continue;
     }
     if (got <= 0) {
