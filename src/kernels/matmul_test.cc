@@ -173,7 +173,7 @@ TEST_P(MatmulTest, ExtremeIntegersDoNotOverflow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, MatmulTest, testing::ValuesIn(kAllTypes),
-                         [](const auto& info) { return std::string(type_name(info.param)); });
+                         [](const auto& tested) { return std::string(type_name(tested.param)); });
 
 TEST(Matmul, AddingStoresTheSumWithWhatWasThere) {
   const auto weights = PackedMatrix::pack(TensorType::kQ4_1, 20, 64,

@@ -122,7 +122,7 @@ TEST_P(PackedMatrixTest, PackingByTilesInAnyOrderEqualsPackingAtOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, PackedMatrixTest, testing::ValuesIn(kAllTypes),
-                         [](const auto& info) { return std::string(type_name(info.param)); });
+                         [](const auto& tested) { return std::string(type_name(tested.param)); });
 
 TEST(PackedMatrix, RefusesWhatCannotBeAMatrixWithAReason) {
   EXPECT_FALSE(PackedMatrix::create(static_cast<TensorType>(99), 16, 32));
