@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <toml++/toml.h>
@@ -48,6 +49,12 @@ std::vector<std::string> texts_of(const toml::node& node) {
   return texts;
 }
 
+// True when the environment sets this flag: CLI11 asks it after the file, yet it must win over the file.
+bool is_in_environment(std::string_view flag) {
+  const char* value = std::getenv(variable_of(flag).c_str());
+  return value != nullptr && *value != '\0';
+}
+
 // Lets CLI11 read TOML through toml++; unknown keys become CLI11's error.
 class TomlConfig final : public CLI::Config {
  public:
@@ -66,6 +73,7 @@ class TomlConfig final : public CLI::Config {
       if (node.is_table()) {
         throw CLI::ConfigError(fmt::format("unknown section [{}]", std::string_view(key.str())));
       }
+      if (is_in_environment(key.str())) continue;
       items.push_back({{}, std::string(key.str()), texts_of(node)});
     }
     return items;
