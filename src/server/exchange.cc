@@ -22,6 +22,8 @@ template <typename... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang 16 does not deduce an aggregate of bases
 
 }  // namespace
 
