@@ -25,7 +25,7 @@ serve: build/release/paternoster
 
 test:
 	@scripts/setup test
-	@scripts/run-tests dev asan tsan fuzz
+	@scripts/run-tests dev fuzz
 
 setup:
 	@scripts/setup test
