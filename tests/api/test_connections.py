@@ -118,8 +118,8 @@ def test_a_thousand_idle_connections(server):
 def test_health_and_metrics_answer_during_a_long_prefill(server):
     prompt = " ".join(str(number) for number in range(800))
     with raw.connect(server) as sock:
-        sock.sendall(raw.request("/v1/completions", {"prompt": prompt, "max_tokens": 1}))
-        assert served.eventually(lambda: server.running() == 1)
+        sock.sendall(raw.request("/v1/completions", {"prompt": prompt, "max_tokens": 32, "ignore_eos": True}))
+        assert served.eventually(lambda: server.running() == 1, 30)
         took = []
         while server.running() == 1 and len(took) < 50:
             for path in ("/health", "/metrics"):
