@@ -92,6 +92,7 @@ class Stream(threading.Thread):
         self.body = {"prompt": prompt, "max_tokens": tokens, "stream": True, "ignore_eos": True, **fields}
         self.times = []
         self.failure = None
+        self.stopped = False
         self.start()
 
     def run(self):
@@ -105,10 +106,17 @@ class Stream(threading.Thread):
             for line in response:
                 if line.startswith(b"data: {"):
                     self.times.append(time.time())
+                if self.stopped:
+                    break
         except Exception as error:  # told by the test, in its own thread
             self.failure = error
         finally:
             connection.close()
+
+    def stop(self):
+        """Goes away after the next token, as a client does; the server cancels the rest."""
+        self.stopped = True
+        return self.done()
 
     def done(self):
         self.join(300)

@@ -177,8 +177,8 @@ class Chatting(Page):
         self.ask(page, "Tell me something.")
         self.finished(page)
         first = self.answer(page).inner_text()
-        page.get_by_role("button", name="Retry").last.click()
-        expect(page.locator("#stop")).to_be_visible()
+        with page.expect_response(lambda response: "completions" in response.url):
+            page.get_by_role("button", name="Retry").last.click()
         self.finished(page)
         self.assertEqual(self.answer(page).inner_text(), first)
 
@@ -236,11 +236,11 @@ class Chatting(Page):
 
 class Riding(Page):
     def test_two_tabs_and_three_api_streams_ride_together(self):
-        streams = [Stream(self.server, f"Chapter {n}:", tokens=400) for n in range(3)]
-        tabs = [self.open(max_tokens=300, temperature=0) for _ in range(2)]
+        tabs = [self.open(max_tokens=600, temperature=0) for _ in range(2)]
         for tab in tabs:
             tab.evaluate(WATCH)
         tabs[0].bring_to_front()
+        streams = [Stream(self.server, f"Chapter {n}:", tokens=3000) for n in range(3)]
         for tab in tabs:
             self.ask(tab, STORY)
         most = 0
@@ -255,15 +255,15 @@ class Riding(Page):
         for tab in tabs:
             self.finished(tab)
             grown.append(tab.evaluate("window.grown"))
-        times = [stream.done() for stream in streams] + grown
+        times = [stream.stop() for stream in streams] + grown
         first, last = max(t[0] for t in times), min(t[-1] for t in times)
         self.assertLess(first, last, "there was no moment in which all five streamed")
         for each in times:
             self.assertGreater(sum(first <= t <= last for t in each), 3)
 
     def test_the_lift_shows_a_row_for_each_sequence_and_marks_the_pages_own(self):
-        other = Stream(self.server, tokens=300)
-        page = self.open(max_tokens=200)
+        page = self.open(max_tokens=600)
+        other = Stream(self.server, tokens=3000)
         self.ask(page, STORY)
         own = page.locator('.row[data-own="yes"]')
         expect(own).to_have_count(1, timeout=20_000)
@@ -275,7 +275,8 @@ class Riding(Page):
         self.assertGreater(float(page.inner_text("#rate")), 0)
         self.assertGreater(float(page.inner_text("#step-ms")), 0)
         page.screenshot(path=SCREENSHOTS / "page-live.png")
-        other.done()
+        page.click("#stop")
+        other.stop()
         self.finished(page)
         expect(page.locator("#idle")).to_be_visible(timeout=20_000)
 
@@ -296,7 +297,7 @@ class Crowded(Page):
 
     def test_whoever_waits_has_the_reason_in_words(self):
         page = self.open(max_tokens=20)
-        streams = [Stream(self.server, f"Number {n}", tokens=150) for n in range(4)]
+        streams = [Stream(self.server, f"Number {n}", tokens=3000) for n in range(4)]
         waiting = page.locator('.row[data-state="waiting"]')
         expect(waiting.first).to_be_visible(timeout=20_000)
         expect(page.locator('.row[data-reason="seat_limit"]').first).to_contain_text("all seats taken")
@@ -307,12 +308,14 @@ class Crowded(Page):
         expect(self.answer(page)).to_have_attribute("data-ride", re.compile("^waits: "))
         page.screenshot(path=SCREENSHOTS / "page-waiting.png")
         for stream in streams:
-            stream.done()
+            stream.stopped = True
+        for stream in streams:
+            stream.stop()
         self.finished(page)
 
     def test_sixty_four_rows_fit(self):
         page = self.open()
-        streams = [Stream(self.server, f"Number {n}", tokens=12) for n in range(64)]
+        streams = [Stream(self.server, f"Number {n}", tokens=60) for n in range(64)]
         expect(page.locator(".row")).to_have_count(64, timeout=20_000)
         page.screenshot(path=SCREENSHOTS / "page-64-rows.png")
         tall = page.evaluate("document.querySelector('.rows').offsetHeight")
