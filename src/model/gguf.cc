@@ -120,11 +120,11 @@ Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
   if (!count) return with_path(first_path, count.error());
   if (*count == 1) return file;
   if (!split || split->count != *count) {
+    const std::string ending = SplitName{"", 1, *count}.part(1).substr(6);  // after "-00001"
     return with_path(first_path, {ErrorCode::kInvalidFile,
                                   "key 'split.count': is one of " + std::to_string(*count) +
-                                      " parts, but its name does not end in -0000N-of-" +
-                                      std::string(split->part(1), split->prefix.size() + 10, 5) +
-                                      ".gguf"});
+                                      " parts, but its name does not end in -0000N" +
+                                      ending});
   }
   for (std::uint32_t number = 2; number <= *count; ++number) {
     Result<OpenedPart> part = open_part(split->part(number), header_budget);
