@@ -21,6 +21,9 @@ CACHE = pathlib.Path(
 SMOLLM2 = CACHE / "models" / "smollm2-135m-instruct-q4_1.gguf"
 GEMMA3 = CACHE / "models" / "gemma3-270m-q4_k_m.gguf"
 
+# How much longer everything may take: sanitizers make a forward pass several times slower.
+PATIENCE = int(os.environ.get("PATERNOSTER_TEST_PATIENCE", "1"))
+
 
 def need(model):
     if not model.exists():
@@ -45,7 +48,7 @@ class Served:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
 
     def __enter__(self):
-        for _ in range(600):
+        for _ in range(600 * PATIENCE):
             if self.process.poll() is not None:
                 break
             try:
@@ -60,7 +63,7 @@ class Served:
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
         try:
-            code = self.process.wait(60)
+            code = self.process.wait(60 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise AssertionError("the server did not drain within a minute") from None
@@ -126,7 +129,7 @@ class Stream(threading.Thread):
 
 
 def eventually(condition, within=20):
-    end = time.time() + within
+    end = time.time() + within * PATIENCE
     while time.time() < end:
         if condition():
             return True

@@ -14,7 +14,7 @@ class Api(served.Served):
 
     def __enter__(self):
         super().__enter__()
-        self.http = httpx.Client(base_url=self.origin, timeout=120)
+        self.http = httpx.Client(base_url=self.origin, timeout=120 * served.PATIENCE)
         return self
 
     def __exit__(self, *failure):
@@ -22,7 +22,7 @@ class Api(served.Served):
         super().__exit__(*failure)
 
     def openai(self, **options):
-        return openai.OpenAI(base_url=self.origin + "/v1", api_key="none", max_retries=0, timeout=120,
+        return openai.OpenAI(base_url=self.origin + "/v1", api_key="none", max_retries=0, timeout=120 * served.PATIENCE,
                              **options)
 
     def complete(self, prompt="Once upon a time", **fields):

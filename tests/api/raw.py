@@ -4,11 +4,13 @@ import json
 import socket
 import weakref
 
+import served
+
 _left = weakref.WeakKeyDictionary()  # what came after the last response of a socket
 
 
 def connect(server, timeout=30):
-    return socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=timeout * served.PATIENCE)
 
 
 def request(path, body=None, method=None, headers=(), version="1.1"):
