@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/json_writer.h"
 #include "api/reply_parts.h"
+#include "base/json_writer.h"
 
 namespace paternoster::api {
 namespace {

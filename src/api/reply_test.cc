@@ -4,9 +4,9 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include "api/json_writer.h"
 #include "api/stream_reply.h"
 #include "api/whole_reply.h"
+#include "base/json_writer.h"
 
 namespace paternoster::api {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/stream_reply.h"
 
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 namespace paternoster::api {
 namespace {

@@ -5,7 +5,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 namespace paternoster::server {
 namespace {
@@ -21,7 +21,7 @@ class JsonFormatter final : public spdlog::formatter {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
     const auto level = spdlog::level::to_string_view(message.level);
     std::string line;
-    api::JsonObject object(line);
+    JsonObject object(line);
     object.field("time_ms", ms).field("level", std::string_view(level.data(), level.size()));
     const std::string_view text(message.payload.data(), message.payload.size());
     if (std::string_view(message.logger_name.data(), message.logger_name.size()) == kAccess) {
@@ -45,7 +45,7 @@ double milliseconds_since(Clock::time_point began) {
 
 std::string json_members(const RequestRecord& record, int status) {
   std::string line;
-  api::JsonObject object(line);
+  JsonObject object(line);
   object.field("method", record.method)
       .field("path", record.path)
       .field("status", status)

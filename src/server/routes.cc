@@ -5,8 +5,8 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
-#include "api/json_writer.h"
 #include "api/model_reply.h"
+#include "base/json_writer.h"
 #include "server/page_files.h"
 #include "server/service.h"
 
@@ -250,7 +250,7 @@ void Service::health(ConnectionRef connection, HttpRequest&&) {
         api::other_error(503, "unavailable_error", "failed", "The engine has stopped working.")));
   } else {
     std::string body;
-    api::JsonObject object(body);
+    JsonObject object(body);
     object.field("status", "ok").field("running", state.running).field("waiting", state.waiting);
     if (state.last_step_age_ns < 0) {
       object.null("last_step_age_ms");

@@ -1,9 +1,9 @@
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 #include <charconv>
 #include <cmath>
 
-namespace paternoster::api {
+namespace paternoster {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -100,4 +100,4 @@ void append_integer(std::string& out, std::int64_t value) {
 void append_number(std::string& out, double value) { append_float(out, value); }
 void append_number(std::string& out, float value) { append_float(out, value); }
 
-}  // namespace paternoster::api
+}  // namespace paternoster

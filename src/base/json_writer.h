@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace paternoster::api {
+namespace paternoster {
 
 // Writes `text` with its quotes.
 void append_string(std::string& out, std::string_view text);
@@ -71,4 +71,4 @@ class JsonObject {
   bool first_ = true;
 };
 
-}  // namespace paternoster::api
+}  // namespace paternoster
