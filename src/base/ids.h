@@ -19,6 +19,7 @@ struct Id {
 using RequestId = Id<struct RequestTag, std::uint64_t>;    // one call of generate: 1..n sequences
 using SequenceId = Id<struct SequenceTag, std::uint64_t>;  // one choice of a request
 using BlockId = Id<struct BlockTag, std::uint32_t>;        // one block of the paged KV cache
+using TenantId = Id<struct TenantTag, std::uint32_t>;      // whom work is charged to; 0 is nobody in particular
 
 using TokenId = std::int32_t;  // an index into the model's vocabulary
 

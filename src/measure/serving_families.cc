@@ -39,8 +39,8 @@ std::array<Counter*, 3> finished_counters(Registry& registry) {
   return {make("stop"), make("length"), make("abort")};
 }
 
-std::array<Counter*, 6> refused_counters(Registry& registry) {
-  std::array<Counter*, 6> counters{};
+std::array<Counter*, scheduler::kRefusals> refused_counters(Registry& registry) {
+  std::array<Counter*, scheduler::kRefusals> counters{};
   for (std::size_t i = 0; i < counters.size(); ++i) {
     const auto refusal = static_cast<scheduler::Refusal>(i);
     if (refusal == scheduler::Refusal::kNone) continue;

@@ -24,7 +24,7 @@ struct ServingMetrics::Families {
   Counter& prompt_total;
   Counter& generated;
   std::array<Counter*, 3> finished;  // stop, length, abort
-  std::array<Counter*, 6> refused;   // by scheduler::Refusal
+  std::array<Counter*, scheduler::kRefusals> refused;   // by scheduler::Refusal
   Counter& preemptions;
   Counter& steps;
   Histogram& ttft;

@@ -9,6 +9,7 @@
 // that is cancelled while it waits has kFinished alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
@@ -33,6 +34,7 @@ enum class Refusal : std::uint8_t {
   kQueueFull,      // max_queue requests wait already
   kDraining,       // drain() was called
 };
+inline constexpr std::size_t kRefusals = 6;
 
 enum class FinishReason : std::uint8_t {
   kNone,

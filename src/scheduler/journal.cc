@@ -47,6 +47,10 @@ void Journal::submit(std::int64_t now_ns, const Request& request) {
   integer(request.choices);
   number(request.cache_namespace);
   number(request.reads_prefix_cache ? 1 : 0);
+  number(request.tenant.value);
+  integer(request.priority);
+  integer(request.expected_tokens);
+  integer(request.deadline_ns);
   number(request.prompt.size());
   for (const TokenId token : request.prompt) integer(token);
 }

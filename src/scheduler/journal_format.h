@@ -5,7 +5,7 @@
 
 namespace paternoster::scheduler {
 
-inline constexpr std::uint8_t kJournalMagic[] = {'P', 'N', 'J', '1'};
+inline constexpr std::uint8_t kJournalMagic[] = {'P', 'N', 'J', '2'};
 
 enum JournalRecord : std::uint8_t {
   kSubmitRecord = 1,

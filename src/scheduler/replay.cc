@@ -123,6 +123,10 @@ class Player {
     request.choices = reader_.small();
     request.cache_namespace = reader_.number();
     request.reads_prefix_cache = reader_.number() != 0;
+    request.tenant = TenantId{static_cast<std::uint32_t>(reader_.number())};
+    request.priority = reader_.small();
+    request.expected_tokens = reader_.small();
+    request.deadline_ns = reader_.integer();
     request.prompt.resize(read_count(reader_));
     for (TokenId& token : request.prompt) token = reader_.small();
     if (reader_.cut_off()) return true;
@@ -196,7 +200,7 @@ Result<Replay> replay(std::span<const std::uint8_t> journal) {
   for (const std::uint8_t letter : kJournalMagic) {
     if (reader.byte() != letter) {
       return failure(ErrorCode::kInvalidFile,
-                     "not a scheduler journal: it does not begin with PNJ1");
+                     "not a scheduler journal: it does not begin with PNJ2");
     }
   }
   Replay replay;

@@ -20,6 +20,16 @@ struct Request {
   std::uint64_t cache_namespace = 0;  // prefixes are shared only within one namespace
   // False: every prompt token is computed (prompt log-probabilities need that).
   bool reads_prefix_cache = true;
+
+  // Whom the work is charged to (order fair).
+  TenantId tenant;
+  // The class: a lower value is more urgent, as in vLLM (order priority).
+  std::int32_t priority = 0;
+  // New tokens a choice that the client expects, at most max_tokens; 0: unknown, then max_tokens
+  // stands for it (orders shortest and deadline).
+  std::int32_t expected_tokens = 0;
+  // When the answer must be complete, on the clock of the verbs; 0: never (order deadline).
+  std::int64_t deadline_ns = 0;
 };
 
 }  // namespace paternoster::scheduler

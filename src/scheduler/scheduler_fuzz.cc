@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::uint8_t> bytes(data, size);
   if (size > 4 && data[0] == 'P' && data[1] == 'N') {
     // Bigger pools than this are valid and only slow.
-    std::vector<std::uint8_t> journal{'P', 'N', 'J', '1', 1, 0, 1, 1, 6, 16, 4, 32, 80, 8, 8, 4, 1};
+    std::vector<std::uint8_t> journal{'P', 'N', 'J', '2', 1, 0, 1, 1, 6, 16, 4, 32, 80, 8, 8, 4, 1};
     journal.insert(journal.end(), bytes.begin() + 2, bytes.end());
     static_cast<void>(paternoster::scheduler::replay(journal));
     return 0;
