@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/duration.h"
 #include "base/result.h"
 #include "measure/request_record.h"
 
@@ -31,11 +32,6 @@ using Objectives = std::vector<Objective>;
 
 Result<Objectives> parse_objectives(std::string_view text);
 std::string to_string(const Objectives& objectives);
-
-// "1s", "80ms", "1.5s", "250us", "2m": nanoseconds.
-Result<std::int64_t> parse_duration(std::string_view text);
-// The shortest such text, to three digits.
-std::string duration_text(double ns);
 
 bool is_good(const RequestRecord& record, const Objectives& objectives);
 
