@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/terminal.h"
+#include "client/event_reader.h"
 
 namespace paternoster::cli {
 namespace {
@@ -21,6 +22,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 namespace json = boost::json;
 using boost::system::error_code;
+using client::ServerUrl;
 
 constexpr std::chrono::milliseconds kLookAround{20};
 constexpr std::size_t kMostErrorBytes = 64 * 1024;
@@ -215,7 +217,7 @@ class RemoteTalker final : public Talker {
 
  private:
   static Result<Answer> stream(Exchange& exchange, Answer answer, const OnText& on_text) {
-    EventLines lines;
+    client::EventReader events;
     std::optional<Error> broken;
     bool heard = true;
     const auto take = [&](std::string_view data) {
@@ -237,9 +239,10 @@ class RemoteTalker final : public Talker {
         return std::unexpected(bytes.error());
       }
       if (bytes->empty()) {
+        events.finish(take);
         break;
       }
-      lines.push(*bytes, take);
+      events.push(*bytes, take);
     }
     if (broken) {
       return std::unexpected(*std::move(broken));
@@ -272,43 +275,10 @@ class RemoteTalker final : public Talker {
 
 }  // namespace
 
-Result<ServerUrl> parse_server_url(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) {
-    return failure(ErrorCode::kInvalidArgument,
-                   fmt::format("`{}` is not an address of the form http://HOST[:PORT]", url));
-  }
-  std::string_view rest = url.substr(kScheme.size());
-  ServerUrl parsed{.host = {}, .port = "80", .path = {}};
-  if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
-    std::string_view path = rest.substr(slash);
-    rest = rest.substr(0, slash);
-    while (path.ends_with('/')) {
-      path.remove_suffix(1);
-    }
-    if (path.ends_with("/v1")) {
-      path.remove_suffix(3);
-    }
-    parsed.path = path;
-  }
-  const auto bracket = rest.find(']');  // [::1]:8080
-  const auto colon = rest.rfind(':');
-  if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
-    parsed.port = rest.substr(colon + 1);
-    rest = rest.substr(0, colon);
-  }
-  if (rest.starts_with('[') && rest.ends_with(']')) {
-    rest = rest.substr(1, rest.size() - 2);
-  }
-  parsed.host = rest;
-  if (parsed.host.empty() || parsed.port.empty() ||
-      parsed.port.find_first_not_of("0123456789") != std::string::npos) {
-    return failure(ErrorCode::kInvalidArgument, fmt::format("`{}` names no host and port", url));
-  }
-  return parsed;
-}
-
 Result<std::unique_ptr<Talker>> connect_talker(const ServerUrl& url, const std::string& api_key) {
+  if (url.tls) {
+    return failure(ErrorCode::kUnsupported, "https is not offered here: use http, or a proxy that speaks both");
+  }
   Exchange exchange(url, api_key);
   if (const Result<void> sent = exchange.send(http::verb::get, "/v1/models", ""); !sent) {
     return std::unexpected(sent.error());

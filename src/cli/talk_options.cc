@@ -90,7 +90,7 @@ Result<std::unique_ptr<Talker>> make_talker(const TalkOptions& options) {
   if (options.url.empty()) {
     return load_talker(options);
   }
-  const Result<ServerUrl> url = parse_server_url(options.url);
+  const Result<client::ServerUrl> url = client::parse_server_url(options.url);
   if (!url) {
     return std::unexpected(url.error());
   }
