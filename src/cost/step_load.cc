@@ -1,0 +1,11 @@
+#include "cost/step_load.h"
+
+namespace paternoster::cost {
+
+StepLoad load_of(const scheduler::Plan& plan) {
+  StepLoad load;
+  for (const scheduler::RunEntry& entry : plan.run) load.add(entry.first_position, entry.token_count);
+  return load;
+}
+
+}  // namespace paternoster::cost

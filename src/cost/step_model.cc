@@ -1,0 +1,34 @@
+#include "cost/step_model.h"
+
+#include <algorithm>
+
+namespace paternoster::cost {
+namespace {
+
+StepTerms scaled(const StepTerms& terms, std::int64_t percent) {
+  return {terms.fixed_ps * percent / 100, terms.prompt_token_ps * percent / 100,
+          terms.decode_token_ps * percent / 100, terms.decode_context_ps * percent / 100,
+          terms.chunk_context_ps * percent / 100};
+}
+
+}  // namespace
+
+std::int64_t StepModel::step_ns(const StepLoad& load) const {
+  const StepTerms* line = &terms;
+  if (load.prompt_tokens == 0) {
+    for (const DecodeRegime& regime : decode_regimes) {
+      if (load.sequences >= regime.from_sequences) line = &regime.terms;
+    }
+  }
+  return std::max<std::int64_t>(line->time_ps(load) / 1000 + step_overhead_ns, 1);
+}
+
+StepModel StepModel::scaled(std::int64_t percent) const {
+  StepModel model = *this;
+  model.terms = cost::scaled(terms, percent);
+  for (DecodeRegime& regime : model.decode_regimes) regime.terms = cost::scaled(regime.terms, percent);
+  model.step_overhead_ns = step_overhead_ns * percent / 100;
+  return model;
+}
+
+}  // namespace paternoster::cost
