@@ -1,0 +1,307 @@
+#include "simulator/simulation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/check.h"
+#include "base/duration.h"
+
+namespace paternoster::simulator {
+namespace {
+
+using measure::Status;
+using scheduler::EventKind;
+
+constexpr std::uint64_t kProgressEvery = 4096;  // steps
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+
+template <typename T>
+bool read_whole(std::string_view text, T least, T most, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+}
+
+bool is_complete(scheduler::FinishReason reason) {
+  return reason == scheduler::FinishReason::kStop || reason == scheduler::FinishReason::kLength;
+}
+
+}  // namespace
+
+bool Outcome::overloaded() const {
+  const auto total = static_cast<std::int64_t>(summary.all.total());
+  return summary.all.refused > 0 || waiting_at_last_arrival > std::max<std::int64_t>(8, total / 20);
+}
+
+Result<Simulation> Simulation::create(Options options, workload::Source source) {
+  if (auto valid = scheduler::validate(options.config); !valid) return std::unexpected(valid.error());
+  for (const Fault& fault : options.faults) {
+    if (fault.instance != 0) {
+      return failure(ErrorCode::kInvalidArgument, "a fault names an instance that is not there");
+    }
+  }
+  return Simulation(std::move(options), std::move(source));
+}
+
+Simulation::Simulation(Options options, workload::Source source)
+    : options_(std::move(options)),
+      source_(std::move(source)),
+      flights_(std::make_unique<Flights>()),
+      summarizer_(options_.objectives) {
+  const auto tenants = static_cast<std::uint32_t>(source_.tenants().size());
+  for (std::uint32_t one = 0; one < source_.classes().size(); ++one) {
+    for (std::uint32_t tenant = 0; tenant < tenants; ++tenant) {
+      gaps_.name(one * tenants + tenant, source_.classes()[one].name, source_.tenants()[tenant].name);
+    }
+  }
+}
+
+std::unique_ptr<Engine> Simulation::new_engine() const {
+  auto made = scheduler::Scheduler::create(options_.config);
+  PATERNOSTER_CHECK(made.has_value());
+  return std::make_unique<Engine>(std::move(*made), options_.model, *flights_, options_.check_invariants);
+}
+
+void Simulation::push(std::int64_t at_ns, What what, std::uint64_t which) {
+  events_.push({at_ns, what, pushed_++, which});
+}
+
+Outcome Simulation::run() {
+  engine_ = new_engine();
+  if (options_.journal != nullptr) engine_->scheduler().record_to(options_.journal);
+  for (std::size_t at = 0; at < options_.faults.size(); ++at) push(options_.faults[at].at_ns, What::kFault, at);
+  while (true) {
+    if (arrival_is_next()) {
+      arrive();
+      continue;
+    }
+    if (events_.empty()) break;
+    const Timed next = events_.top();
+    events_.pop();
+    advance(next.at_ns);
+    switch (next.what) {
+      case What::kFault: fail(options_.faults[next.which]); break;
+      case What::kSubmit: submit(next.which); break;
+      case What::kStepEnd:
+        if (next.which == generation_) end_step();
+        break;
+    }
+    // Faults that lie after the last request change nothing.
+    if (source_.next() == nullptr && flights_->open_count() == 0) break;
+  }
+  gaps_.flush(summarizer_);
+  if (engine_) outcome_.stats = engine_->scheduler().stats();
+  outcome_.summary = summarizer_.finish(static_cast<double>(outcome_.end_ns));
+  return std::move(outcome_);
+}
+
+bool Simulation::arrival_is_next() {
+  const workload::Arrival* arrival = source_.next();
+  return arrival != nullptr && (events_.empty() || arrival->at_ns <= events_.top().at_ns);
+}
+
+void Simulation::arrive() {
+  const workload::Arrival& arrival = *source_.next();
+  advance(arrival.at_ns);
+  const std::uint64_t slot = flights_->open();
+  Flight& flight = (*flights_)[slot];
+  measure::RequestRecord& record = flight.record;
+  const workload::ClassOfWork& of = source_.classes()[arrival.class_index];
+  record.id = arrival.number;
+  record.class_name = of.name;
+  record.tenant = source_.tenants()[arrival.tenant_index].name;
+  record.scheduled_ns = record.sent_ns = arrival.at_ns;
+  record.input_tokens = arrival.input_tokens;
+  flight.output_tokens = arrival.output_tokens;
+  flight.token = static_cast<TokenId>((arrival.number * 0x9E3779B97F4A7C15u) >> 33);
+  const auto tenants = static_cast<std::uint32_t>(source_.tenants().size());
+  flight.kind = arrival.class_index * tenants + arrival.tenant_index;
+
+  scheduler::Request request;
+  request.id = RequestId{slot};
+  request.tenant = TenantId{arrival.tenant_index};
+  request.priority = of.priority;
+  if (of.deadline_ns > 0) request.deadline_ns = arrival.at_ns + of.deadline_ns;
+  request.max_tokens = std::max(options_.allowed_tokens, arrival.output_tokens);
+  if (options_.guesses) request.expected_tokens = std::min(arrival.guessed_tokens, request.max_tokens);
+  if (options_.config.limits.prefix_cache) {
+    source_.write_prompt(arrival, request.prompt);
+  } else {
+    request.prompt.assign(static_cast<std::size_t>(arrival.input_tokens), 0);
+  }
+  if (slot >= requests_.size()) requests_.resize(slot + 1);
+  requests_[slot] = std::move(request);
+  ++arrived_;
+  outcome_.last_arrival_ns = arrival.at_ns;
+  outcome_.waiting_at_last_arrival = static_cast<std::int64_t>(arrived_ - seated_);
+  push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
+  source_.take();
+}
+
+void Simulation::submit(std::uint64_t slot) {
+  if (!engine_) {
+    (*flights_)[slot].record.error = "the engine is dead";
+    close(slot, Status::kFailed);
+    return;
+  }
+  (*flights_)[slot].submitted = true;
+  take(engine_->submit(now_ns_, std::move(requests_[slot])));
+  if (!engine_->stepping()) begin_step();
+}
+
+void Simulation::fail(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::kSlow:
+      pace_percent_ = fault.percent;
+      if (engine_) engine_->set_pace(pace_percent_);
+      return;
+    case Fault::Kind::kReturn:
+      pace_percent_ = 100;
+      if (engine_) {
+        engine_->set_pace(100);
+      } else {
+        engine_ = new_engine();
+      }
+      return;
+    case Fault::Kind::kDie: break;
+  }
+  if (!engine_) return;
+  ++generation_;
+  engine_.reset();
+  state_ = {};
+  for (const std::uint64_t slot : flights_->list_submitted()) {
+    (*flights_)[slot].record.error = "the engine died";
+    close(slot, Status::kFailed);
+  }
+}
+
+void Simulation::begin_step() {
+  const auto end = engine_->begin_step(now_ns_);
+  if (!end) {
+    // What the empty plan decided comes with the next verb: one that does nothing.
+    take(engine_->cancel(now_ns_, RequestId{kNobody}));
+    return;
+  }
+  step_began_ns_ = now_ns_;
+  push(*end, What::kStepEnd, generation_);
+}
+
+void Simulation::end_step() {
+  const scheduler::Plan& plan = engine_->scheduler().last_plan();
+  const std::size_t entries = plan.run.size();
+  ++outcome_.steps;
+  outcome_.sequence_steps += entries;
+  outcome_.busy_ns += now_ns_ - step_began_ns_;
+  const auto events = engine_->end_step(now_ns_);
+  take(events);
+  const scheduler::Stats stats = engine_->scheduler().stats();
+  const double kv_used = static_cast<double>(stats.blocks_used) / std::max(stats.blocks_total, 1);
+  if (options_.on_step) {
+    options_.on_step({0, step_began_ns_, now_ns_, engine_->load(), plan, stats.running, stats.waiting, kv_used});
+  }
+  measure::Timeline::Moment counts;
+  counts.input_tokens = static_cast<double>(engine_->load().prompt_tokens);
+  counts.output_tokens = static_cast<double>(engine_->sampled());
+  counts.preemptions = static_cast<double>(plan.preempted.size());
+  outcome_.timeline.add(now_ns_, now_ns_, counts);
+  state_.running = stats.running;
+  state_.waiting = stats.waiting;
+  state_.kv_used = kv_used;
+  if (outcome_.steps % kProgressEvery == 0) report_progress();
+  begin_step();
+}
+
+void Simulation::take(std::span<const scheduler::Event> events) {
+  for (const scheduler::Event& event : events) {
+    const std::uint64_t slot = event.request.value;
+    measure::RequestRecord& record = (*flights_)[slot].record;
+    switch (event.kind) {
+      case EventKind::kToken: take_token(event); break;
+      case EventKind::kAdmitted:
+        if (record.admitted_ns >= 0) break;
+        record.admitted_ns = event.at_ns;
+        record.cached_tokens = event.count;
+        ++seated_;
+        break;
+      case EventKind::kPreempted: ++record.preemptions; break;
+      case EventKind::kRefused:
+        record.error = to_string(event.refusal);
+        close(slot, Status::kRefused);
+        break;
+      case EventKind::kRequestFinished:
+        close(slot, record.error.empty() ? Status::kCompleted : Status::kFailed);
+        break;
+      case EventKind::kFinished:
+        if (!is_complete(event.finish)) record.error = to_string(event.finish);
+        break;
+      case EventKind::kAccepted: break;
+    }
+  }
+}
+
+void Simulation::take_token(const scheduler::Event& event) {
+  Flight& flight = (*flights_)[event.request.value];
+  measure::RequestRecord& record = flight.record;
+  const std::int64_t seen_ns = event.at_ns + options_.model.egress_ns;
+  if (record.output_tokens++ == 0) {
+    record.first_token_ns = seen_ns;
+  } else {
+    const std::int64_t gap_ns = seen_ns - record.last_token_ns;
+    record.largest_gap_ns = std::max(record.largest_gap_ns, gap_ns);
+    gaps_.add(flight.kind, gap_ns, summarizer_);
+  }
+  record.last_token_ns = seen_ns;
+}
+
+void Simulation::close(std::uint64_t slot, Status status) {
+  measure::RequestRecord& record = (*flights_)[slot].record;
+  record.status = status;
+  record.ended_ns = now_ns_ + options_.model.egress_ns;
+  if (record.admitted_ns < 0) ++seated_;
+  outcome_.end_ns = std::max(outcome_.end_ns, record.ended_ns);
+  summarizer_.add(record);
+  if (options_.on_record) options_.on_record(record);
+  source_.ended(record.ended_ns);
+  ++over_;
+  flights_->close(slot);
+}
+
+void Simulation::advance(std::int64_t now_ns) {
+  PATERNOSTER_CHECK(now_ns >= now_ns_);
+  if (now_ns > now_ns_) outcome_.timeline.add(now_ns_, now_ns, state_);
+  now_ns_ = now_ns;
+}
+
+void Simulation::report_progress() {
+  if (options_.on_progress) options_.on_progress({over_, source_.description().count, now_ns_});
+}
+
+Result<Fault> parse_fault(std::string_view text) {
+  const auto bad = [&] {
+    return failure(ErrorCode::kInvalidArgument,
+                   "'" + std::string(text) + "' is not a fault: write die@30s, slow:200@1m or return@90s "
+                   "(of another instance than the first: die#2@30s)");
+  };
+  const std::size_t at = text.find('@');
+  if (at == std::string_view::npos) return bad();
+  std::string_view what = text.substr(0, at);
+  const auto when = parse_duration(text.substr(at + 1));
+  if (!when) return bad();
+  Fault fault;
+  fault.at_ns = *when;
+  if (const std::size_t mark = what.find('#'); mark != std::string_view::npos) {
+    if (!read_whole(what.substr(mark + 1), 1, 1 << 16, fault.instance)) return bad();
+    --fault.instance;
+    what = what.substr(0, mark);
+  }
+  if (what == "die") return fault;
+  if (what == "return") {
+    fault.kind = Fault::Kind::kReturn;
+    return fault;
+  }
+  fault.kind = Fault::Kind::kSlow;
+  if (!what.starts_with("slow:") || !read_whole<std::int64_t>(what.substr(5), 1, 100'000, fault.percent)) return bad();
+  return fault;
+}
+
+}  // namespace paternoster::simulator
