@@ -2,7 +2,8 @@
 // back, so that nothing is allocated unless it grows. (std::unordered_map allocates a node an entry
 // and computes its load factor in floating point, which this layer does without.)
 //
-// Invariant: at most half the cells are full, so every probe ends. Internal to scheduler/.
+// Invariant: at most half the cells are full, so every probe ends. For the planners,
+// scheduler/ and fleet/.
 #pragma once
 
 #include <cstddef>
