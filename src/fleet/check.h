@@ -19,6 +19,8 @@ namespace paternoster::fleet {
 struct Violation {
   int number;        // of the invariant
   std::string what;  // the invariant, and where it was broken
+
+  friend bool operator==(const Violation&, const Violation&) = default;
 };
 
 // Invariants 1 to 7. O(everything), for tests. Right after any verb.

@@ -17,12 +17,14 @@
 namespace paternoster::fleet::placement {
 
 struct PrefixAware {
-  // load <= (1 + slack) (total + estimate) / engines, without overflow: loads may be 2^60.
+  // (1 + slack) (total + estimate) / engines, rounded up engine by engine; in parts, so that nothing
+  // overflows: loads may be 2^60.
   static std::int64_t bound_ns(const View& view) {
     const auto engines = static_cast<std::int64_t>(view.engines.size());
-    std::int64_t average_ns = view.estimate_ns / engines;
-    for (const Engine& engine : view.engines) average_ns += engine.load_ns / engines;
-    return average_ns + average_ns / 1000 * view.slack_permille;
+    std::int64_t average_ns = (view.estimate_ns + engines - 1) / engines;
+    for (const Engine& engine : view.engines) average_ns += (engine.load_ns + engines - 1) / engines;
+    return average_ns + average_ns / 1000 * view.slack_permille +
+           average_ns % 1000 * view.slack_permille / 1000;
   }
 
   static std::uint64_t rendezvous(const View& view, const Engine& engine) {
