@@ -45,6 +45,7 @@ Result<engine::EngineOptions> engine_options(const ServeOptions& options) {
   engine.max_len = options.max_len;
   engine.kv_tokens = options.kv_tokens;
   engine.kv_memory_bytes = options.kv_memory_bytes;
+  engine.kv_type = options.kv_type;
   engine.step_tokens = options.step_tokens;
   engine.max_queue = options.max_queue;
   engine.threads = options.threads;

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <toml++/toml.h>
 
+#include "kernels/attention.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
 
@@ -96,6 +97,15 @@ void add_limits(CLI::App& app, ServeOptions& options) {
          },
          "size of the KV cache in bytes: 512M, 2G")
       ->excludes(tokens);
+  app.add_option_function<std::string>(
+         "--kv-type",
+         [&options](const std::string& text) {
+           const auto type = kernels::parse_kv_type(text);
+           if (!type) throw CLI::ValidationError("--kv-type", "'" + text + "' is none of f16, bf16, q8_0");
+           options.kv_type = *type;
+         },
+         "how keys and values are kept: f16, bf16, or q8_0, which takes about half the memory")
+      ->default_str("f16");
   app.add_option("--step-tokens", options.step_tokens, "most tokens computed in a step")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--max-queue", options.max_queue, "most requests that wait")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/kv_type.h"
 
 namespace paternoster::cli {
 
@@ -19,6 +20,7 @@ struct ServeOptions {
   std::optional<std::int32_t> max_len;
   std::optional<std::int64_t> kv_tokens;
   std::optional<std::uint64_t> kv_memory_bytes;
+  kernels::KvType kv_type = kernels::KvType::kF16;
   std::int32_t step_tokens = 512;
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;

@@ -15,6 +15,12 @@ std::int64_t clock_ns() {
       .count();
 }
 
+kernels::AttentionShape shape_of(const PackedModel& model, kernels::KvType type) {
+  kernels::AttentionShape shape = model.layers().front().shape;
+  shape.type = type;
+  return shape;
+}
+
 scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
   auto made = scheduler::Scheduler::create(config);
   PATERNOSTER_CHECK(made.has_value());
@@ -23,8 +29,9 @@ scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
 
 }  // namespace
 
-Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config)
-    : cache_(model.layers().size(), model.layers().front().shape,
+Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
+             kernels::KvType kv_type)
+    : cache_(model.layers().size(), shape_of(model, kv_type),
              static_cast<std::size_t>(config.limits.num_blocks)),
       executor_(model, cache_, pool,
                 static_cast<std::size_t>(config.choices.prefill == scheduler::Prefill::kChunked

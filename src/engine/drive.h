@@ -35,7 +35,8 @@ struct DrivenStep {
 class Drive {
  public:
   // model and pool must outlive this object.
-  Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config);
+  Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
+        kernels::KvType kv_type = kernels::KvType::kF16);
 
   // Returns the number under which choices(number) gives the outcome.
   std::uint64_t submit(std::shared_ptr<RequestNumbers> numbers, std::int32_t max_tokens,

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kRowGrain = 4;        // rows of a norm or gate that are worth a piece of work
 constexpr std::size_t kAttentionRows = 16;  // queries of one sequence that share loaded keys
+constexpr std::size_t kTasksPerThread = 4;  // pieces of attention that keep all threads equally busy
 constexpr std::size_t kTileGrain = 4;       // 64 weight rows
 constexpr std::size_t kVocabularyTiles = 32;  // 512 logits: their argmax is taken while in cache
 
@@ -75,6 +76,12 @@ void Forward::prepare(const scheduler::Plan& plan) {
       const auto count = std::min<std::uint32_t>(kAttentionRows, entry.token_count - i);
       tasks_.push_back({entry.first_token + i, first + i, count, entry.first_block});
     }
+  }
+  // Whole queries, unless that leaves threads idle.
+  const bool few = tasks_.size() * config.kv_heads < kTasksPerThread * static_cast<std::size_t>(pool_.size());
+  parts_ = 1;
+  for (const AttentionTask& task : tasks_) {
+    if (few) parts_ = std::max(parts_, kernels::attention_parts(task.position + task.count - 1));
   }
   normed_.resize(rows_, config.embedding);
   attended_.resize(rows_, config.attention_width());
@@ -148,31 +155,66 @@ void Forward::finish_keys_and_queries(std::size_t layer, std::size_t row) {
   const float* angles = angles_[weights.rope].data() + row * dims;
   kernels::rope(model_.rope_pairs(), angles, dims, config.heads, config.head_dim_k, query);
   kernels::rope(model_.rope_pairs(), angles, dims, config.kv_heads, config.head_dim_k, key);
-  kernels::store_kv(weights.shape, cache_.pool(layer), block_[row],
+  kernels::store_kv(shape_of(layer), cache_.pool(layer), block_[row],
                     positions_[row] % kernels::kKvBlockPositions, key, value);
 }
 
-void Forward::attend(std::size_t layer) {
+kernels::AttentionShape Forward::shape_of(std::size_t layer) const {
+  kernels::AttentionShape shape = model_.layers()[layer].shape;
+  shape.type = cache_.type();
+  return shape;
+}
+
+kernels::AttentionQueries Forward::queries_of(const AttentionTask& task) {
   const model::ModelConfig& config = model_.config();
-  const PackedLayer& weights = model_.layers()[layer];
-  const std::size_t kv_heads = config.kv_heads;
-  pool_.parallel(tasks_.size() * kv_heads, 1, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const AttentionTask& task = tasks_[i / kv_heads];
-      const kernels::AttentionQueries queries{
-          query_.data() + task.row * config.query_width(),
+  return {query_.data() + task.row * config.query_width(),
           config.query_width(),
           attended_.values(task.row),
           attended_.padded_cols(),
           tables_.data() + task.first_block,
           task.position,
           task.count};
-      kernels::attention(weights.shape, cache_.pool(layer), queries, i % kv_heads);
-    }
-  });
+}
+
+void Forward::attend(std::size_t layer) {
+  const kernels::AttentionShape shape = shape_of(layer);
+  const std::size_t kv_heads = shape.kv_heads;
+  if (parts_ > 1) {
+    attend_in_parts(layer, shape);
+  } else {
+    pool_.parallel(tasks_.size() * kv_heads, 1, [&](std::size_t begin, std::size_t end, int) {
+      for (std::size_t i = begin; i < end; ++i) {
+        kernels::attention(shape, cache_.pool(layer), queries_of(tasks_[i / kv_heads]), i % kv_heads);
+      }
+    });
+  }
   pool_.parallel(rows_, kRowGrain, [&](std::size_t begin, std::size_t end, int) {
     kernels::quantise(attended_, begin, end);
   });
+}
+
+// Few queries that see much: the threads share each one's positions.
+void Forward::attend_in_parts(std::size_t layer, const kernels::AttentionShape& shape) {
+  const std::size_t kv_heads = shape.kv_heads;
+  const std::size_t floats = parts_ * kernels::attention_part_floats(shape, kAttentionRows);
+  part_results_.resize(tasks_.size() * kv_heads * floats);
+  const auto parts_of = [](const AttentionTask& task) {
+    return kernels::attention_parts(task.position + task.count - 1);
+  };
+  pool_.parallel(tasks_.size() * kv_heads * parts_, 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t pair = i / parts_, part = i % parts_;
+      const AttentionTask& task = tasks_[pair / kv_heads];
+      if (part >= parts_of(task)) continue;
+      kernels::attention_part(shape, cache_.pool(layer), queries_of(task), pair % kv_heads, part,
+                              part_results_.data() + pair * floats);
+    }
+  });
+  for (std::size_t pair = 0; pair < tasks_.size() * kv_heads; ++pair) {
+    const AttentionTask& task = tasks_[pair / kv_heads];
+    kernels::attention_merge(shape, queries_of(task), pair % kv_heads, parts_of(task),
+                             part_results_.data() + pair * floats);
+  }
 }
 
 void Forward::add_to_stream(const kernels::PackedMatrix& weights, const kernels::Activations& in,

@@ -59,6 +59,9 @@ class Forward {
   void feed_forward_block(std::size_t layer);
   void finish_keys_and_queries(std::size_t layer, std::size_t row);
   void attend(std::size_t layer);
+  void attend_in_parts(std::size_t layer, const kernels::AttentionShape& shape);
+  kernels::AttentionShape shape_of(std::size_t layer) const;
+  kernels::AttentionQueries queries_of(const AttentionTask& task);
   void multiply(const kernels::Activations& in, std::span<const Linear> linears, kernels::Store store);
   void add_to_stream(const kernels::PackedMatrix& weights, const kernels::Activations& in,
                      const std::vector<float>& bias, const std::vector<float>& post_norm);
@@ -74,6 +77,8 @@ class Forward {
   std::vector<std::uint32_t> block_;      // where each row's keys and values go
   std::vector<std::uint32_t> tables_;     // the plan's block tables as the kernel wants them
   std::vector<AttentionTask> tasks_;
+  std::size_t parts_ = 1;                 // of 1,024 positions that the threads share; 1: none
+  std::vector<float> part_results_;
 
   std::vector<float> stream_;             // rows x embedding: the residual
   std::vector<float> branch_;             // rows x embedding: before a post norm

@@ -16,10 +16,11 @@ namespace paternoster::engine {
 
 class KvCache {
  public:
-  // Every layer has the same heads and dimensions; only the window may differ.
+  // Every layer has the same heads, dimensions and element type; only the window may differ.
   KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks);
 
-  std::uint16_t* pool(std::size_t layer) noexcept { return pools_[layer].as<std::uint16_t>(); }
+  std::byte* pool(std::size_t layer) noexcept { return pools_[layer].data(); }
+  kernels::KvType type() const noexcept { return type_; }
   std::size_t blocks() const noexcept { return blocks_; }
 
   // Copies whole blocks in every layer: what a plan asks for before it is computed.
@@ -30,7 +31,8 @@ class KvCache {
 
  private:
   std::size_t blocks_;
-  std::size_t elements_;  // of one block in one layer
+  std::size_t bytes_;  // of one block in one layer
+  kernels::KvType type_;
   std::vector<kernels::AlignedBuffer> pools_;
 };
 

@@ -31,10 +31,16 @@ Result<scheduler::Config> scheduler_config(const EngineOptions& options, const K
   return config;
 }
 
-KvCosts costs_of(const LoadedModel& model, const scheduler::Limits& limits) {
+kernels::AttentionShape shape_of(const LoadedModel& model, kernels::KvType type) {
+  kernels::AttentionShape shape = model.packed.layers().front().shape;
+  shape.type = type;
+  return shape;
+}
+
+KvCosts costs_of(const LoadedModel& model, kernels::KvType type, const scheduler::Limits& limits) {
   const model::ModelConfig& config = model.packed.config();
   KvCosts costs;
-  costs.block_bytes = KvCache::block_bytes(config.layers, model.packed.layers().front().shape);
+  costs.block_bytes = KvCache::block_bytes(config.layers, shape_of(model, type));
   costs.block_tokens = static_cast<std::int32_t>(kernels::kKvBlockPositions);
   costs.trained_context = static_cast<std::int32_t>(config.context_length);
   costs.weight_bytes = model.packed.bytes();
@@ -74,7 +80,7 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
   const KvWish wish{options.kv_tokens, options.kv_memory_bytes, options.max_len, options.max_seqs};
   scheduler::Limits step;
   step.step_tokens = std::max(options.step_tokens, options.max_seqs);
-  auto budget = plan_kv(wish, costs_of(*model, step), machine);
+  auto budget = plan_kv(wish, costs_of(*model, options.kv_type, step), machine);
   if (!budget) return std::unexpected(budget.error());
   auto config = scheduler_config(options, *budget);
   if (!config) return std::unexpected(config.error());
@@ -82,9 +88,9 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
   if (!scheduler) return std::unexpected(scheduler.error());
   spdlog::info("threads: {} ({})", threads,
                options.threads > 0 ? "as --threads asks" : machine.processors_reason);
-  spdlog::info("KV cache: {} tokens in {} blocks, {} MiB ({}); max-len {}",
-               std::int64_t{budget->blocks} * config->limits.block_size, budget->blocks,
-               budget->bytes / kMebibyte, budget->reason, budget->max_len);
+  spdlog::info("KV cache: {} tokens of {} in {} blocks, {} MiB ({}); max-len {}",
+               std::int64_t{budget->blocks} * config->limits.block_size,
+               kernels::kv_type_name(options.kv_type), budget->blocks, budget->bytes / kMebibyte, budget->reason, budget->max_len);
   std::unique_ptr<NativeBackend> backend(new NativeBackend(
       std::move(options), std::move(*model), std::move(pool), *budget, std::move(*scheduler)));
   spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", backend->card_.id,
@@ -99,7 +105,7 @@ NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::un
     : options_(std::move(options)),
       pool_(std::move(pool)),
       model_(std::move(model)),
-      cache_(model_.packed.layers().size(), model_.packed.layers().front().shape,
+      cache_(model_.packed.layers().size(), shape_of(model_, options_.kv_type),
              static_cast<std::size_t>(budget.blocks)),
       executor_(model_.packed, cache_, *pool_, largest_step(scheduler.config())),
       preparer_(model_, budget.max_len) {

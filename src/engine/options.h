@@ -9,6 +9,7 @@
 
 #include "api/backend.h"
 #include "base/result.h"
+#include "kernels/kv_type.h"
 #include "measure/serving.h"
 #include "scheduler/choices.h"
 #include "scheduler/presets.h"
@@ -22,6 +23,7 @@ struct EngineOptions {
   std::optional<std::int32_t> max_len;    // none: what the model was trained for, or what fits
   std::optional<std::int64_t> kv_tokens;  // at most one of these two
   std::optional<std::uint64_t> kv_memory_bytes;
+  kernels::KvType kv_type = kernels::KvType::kF16;
   std::int32_t step_tokens = 512;
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;               // 0: what affinity and cgroup quota allow

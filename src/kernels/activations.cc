@@ -20,6 +20,7 @@ void Activations::resize(std::size_t rows, std::size_t cols) {
   padded_ = (cols + 31) / 32 * 32;
   reserve(values_, rows * padded_ * sizeof(float));
   reserve(quants_, rows * padded_);
+  reserve(wides_, rows * padded_ * sizeof(std::int16_t));
   reserve(infos_, rows * blocks() * sizeof(ActivationBlock));
 }
 
@@ -31,7 +32,7 @@ void quantise(Activations& activations, std::size_t begin, std::size_t end) {
       values[col] = 0.0f;
     }
     kernels().quantise_row(values, activations.blocks(), activations.quants(row),
-                           activations.infos(row));
+                           activations.wides(row), activations.infos(row));
   }
 }
 

@@ -1,5 +1,6 @@
 // A batch of input vectors, one row a token: as floats, and as what the integer kernels multiply:
-// int8 in -127..127 with one scale per 32 inputs and their integer sums, computed once a token.
+// int8 in -127..127 with one scale per 32 inputs and their integer sums, computed once a token. The same
+// integers are kept as int16 too, for instruction sets that multiply 8-bit weights in 16 bits.
 //
 // Write the floats through values(row), then call quantise (or let rms_norm_quantise do both). Rows
 // are independent: threads may fill and quantise disjoint rows at once. cols that are no multiple of
@@ -34,6 +35,14 @@ class Activations {
   const std::int8_t* quants(std::size_t row) const noexcept {
     return quants_.as<std::int8_t>() + row * padded_;
   }
+  // Of every four, the first, third, second, fourth: so that 32 bits are what meets the even or the odd
+  // bytes of a group of weights.
+  std::int16_t* wides(std::size_t row) noexcept {
+    return wides_.as<std::int16_t>() + row * padded_;
+  }
+  const std::int16_t* wides(std::size_t row) const noexcept {
+    return wides_.as<std::int16_t>() + row * padded_;
+  }
   ActivationBlock* infos(std::size_t row) noexcept {
     return infos_.as<ActivationBlock>() + row * blocks();
   }
@@ -47,6 +56,7 @@ class Activations {
   std::size_t padded_ = 0;
   AlignedBuffer values_;
   AlignedBuffer quants_;
+  AlignedBuffer wides_;
   AlignedBuffer infos_;
 };
 

@@ -1,220 +1,89 @@
 // Attention (attention.h) over sixteen lanes. A lane is a position while scores are computed (keys are
 // stored transposed) and an element of the head while values are summed, so no sum runs across lanes
-// but the softmax's own. Rows are pairs of a query and one of its heads; up to 48 of them pass over a
-// split of 128 positions together, six at a time in registers, and share its loads.
+// but the softmax's own. Up to 48 rows pass over a split of 128 positions together, six at a time in
+// registers, and share its loads.
 
-constexpr std::size_t kSplit = 128;
-constexpr std::size_t kMostRows = 48;
-constexpr std::size_t kRowStep = 6;
-constexpr std::size_t kMostHeadDim = 256;
-
-struct AttentionRow {
-  const float* query;
-  float* out;
-  std::size_t begin;  // positions it may see: [begin, end)
-  std::size_t end;
-  float largest;      // over the splits merged so far
-  float total;
-  bool started;
-};
-
-struct AttentionScratch {
-  alignas(64) float scores[kMostRows][kSplit];
-  alignas(64) float partial[kMostRows][kMostHeadDim];
-  alignas(64) float block[16 * kMostHeadDim];  // one block's keys or values as floats
-};
-
-INLINE void widen(const std::uint16_t* in, std::size_t count, float* out) {
-  for (std::size_t i = 0; i < count; i += 16) {
-    store(out + i, load_half(in + i));
-  }
-}
-
-// scores[r][0..16) = scale * (query r . key of each of the block's positions)
-template <int R>
-INLINE void score_rows(const AttentionCall& call, const AttentionRow* rows, const float* keys,
-                       float* scores) {
-  F32 acc[R];
-  UNROLL
-  for (int r = 0; r < R; ++r) {
-    acc[r] = zero_f32();
-  }
-  for (std::size_t d = 0; d < call.head_dim; ++d) {
-    const F32 key = load(keys + 16 * d);
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      acc[r] = fma(key, broadcast(rows[r].query[d]), acc[r]);
-    }
-  }
-  UNROLL
-  for (int r = 0; r < R; ++r) {
-    store(scores + static_cast<std::size_t>(r) * kSplit, mul(acc[r], broadcast(call.scale)));
-  }
-}
-
-// partial[r] += sum over the block's positions [begin, end) of weight[r][position] * value
-template <int R>
-INLINE void sum_rows(const AttentionCall& call, const float* weights, const float* values,
-                     std::size_t begin, std::size_t end, float* partial) {
-  for (std::size_t d = 0; d < call.head_dim; d += 16) {
-    F32 acc[R];
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      acc[r] = load(partial + static_cast<std::size_t>(r) * kMostHeadDim + d);
-    }
-    for (std::size_t p = begin; p < end; ++p) {
-      const F32 value = load(values + p * call.head_dim + d);
-      UNROLL
-      for (int r = 0; r < R; ++r) {
-        acc[r] = fma(value, broadcast(weights[static_cast<std::size_t>(r) * kSplit + p]), acc[r]);
-      }
-    }
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      store(partial + static_cast<std::size_t>(r) * kMostHeadDim + d, acc[r]);
-    }
-  }
-}
-
-// The same for up to six rows in all, as in decoding: elements are widened in registers, since nobody
-// else needs them. Two blocks (or two slices of values) at a time keep enough chains in flight.
-template <int R, int B>
-INLINE void score_direct(const AttentionCall& call, const AttentionRow* rows,
-                         const std::uint16_t* const (&keys)[B], float* scores) {
-  F32 acc[B][R];
-  UNROLL
-  for (int b = 0; b < B; ++b) {
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      acc[b][r] = zero_f32();
-    }
-  }
-  for (std::size_t d = 0; d < call.head_dim; ++d) {
-    UNROLL
-    for (int b = 0; b < B; ++b) {
-      const F32 key = load_half(keys[b] + 16 * d);
-      UNROLL
-      for (int r = 0; r < R; ++r) {
-        acc[b][r] = fma(key, broadcast(rows[r].query[d]), acc[b][r]);
-      }
-    }
-  }
-  UNROLL
-  for (int b = 0; b < B; ++b) {
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      store(scores + static_cast<std::size_t>(r) * kSplit + 16 * b,
-            mul(acc[b][r], broadcast(call.scale)));
-    }
-  }
-}
-
-template <int R, int S>
-INLINE void sum_direct(const AttentionCall& call, const float* weights, const std::uint16_t* values,
-                       std::size_t begin, std::size_t end, float* partial) {
-  F32 acc[S][R];
-  UNROLL
-  for (int s = 0; s < S; ++s) {
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      acc[s][r] = load(partial + static_cast<std::size_t>(r) * kMostHeadDim + 16 * s);
-    }
-  }
-  for (std::size_t p = begin; p < end; ++p) {
-    UNROLL
-    for (int s = 0; s < S; ++s) {
-      const F32 value = load_half(values + p * call.head_dim + 16 * s);
-      UNROLL
-      for (int r = 0; r < R; ++r) {
-        acc[s][r] =
-            fma(value, broadcast(weights[static_cast<std::size_t>(r) * kSplit + p]), acc[s][r]);
-      }
-    }
-  }
-  UNROLL
-  for (int s = 0; s < S; ++s) {
-    UNROLL
-    for (int r = 0; r < R; ++r) {
-      store(partial + static_cast<std::size_t>(r) * kMostHeadDim + 16 * s, acc[s][r]);
-    }
-  }
-}
-
-#define PATERNOSTER_BY_ROWS(function, left, ...)          \
-  switch (left) {                                         \
-    case 1: function<1>(__VA_ARGS__); break;              \
-    case 2: function<2>(__VA_ARGS__); break;              \
-    case 3: function<3>(__VA_ARGS__); break;              \
-    case 4: function<4>(__VA_ARGS__); break;              \
-    case 5: function<5>(__VA_ARGS__); break;              \
-    default: function<6>(__VA_ARGS__); break;             \
+// Calls what follows with R = 1..6, whichever is left.
+#define PATERNOSTER_BY_ROWS(left, ...)                             \
+  switch (left) {                                                  \
+    case 1: { constexpr int R = 1; __VA_ARGS__; break; }           \
+    case 2: { constexpr int R = 2; __VA_ARGS__; break; }           \
+    case 3: { constexpr int R = 3; __VA_ARGS__; break; }           \
+    case 4: { constexpr int R = 4; __VA_ARGS__; break; }           \
+    case 5: { constexpr int R = 5; __VA_ARGS__; break; }           \
+    default: { constexpr int R = 6; __VA_ARGS__; break; }          \
   }
 
-INLINE const std::uint16_t* head_of(const AttentionCall& call, std::size_t position) {
-  const std::size_t head = 2 * 16 * call.head_dim;
+INLINE const std::uint8_t* head_of(const AttentionCall& call, std::size_t position) {
   const std::size_t block = call.blocks[position / 16];
-  return call.pool + (block * call.kv_heads + call.kv_head) * head;
+  return call.pool + (block * call.kv_heads + call.kv_head) * 2 * call.half_bytes;
 }
 
+template <typename E>
 NOINLINE void score_split(const AttentionCall& call, const AttentionRow* rows, std::size_t count,
                           std::size_t begin, std::size_t end, AttentionScratch& scratch) {
   for (std::size_t p = begin / 16 * 16; p < end; p += 16) {
-    widen(head_of(call, p), 16 * call.head_dim, scratch.block);
+    widen_keys<E>(head_of(call, p), call.head_dim, scratch.block);
     for (std::size_t r = 0; r < count; r += kRowStep) {
       float* scores = &scratch.scores[r][p % kSplit];
-      PATERNOSTER_BY_ROWS(score_rows, count - r, call, rows + r, scratch.block, scores)
+      PATERNOSTER_BY_ROWS(count - r, score_rows<R>(call, rows + r, scratch.block, scores))
     }
   }
 }
 
+// As many positions at once as the scratch holds, so that a row's sums are loaded and stored less often.
+template <typename E>
 NOINLINE void sum_split(const AttentionCall& call, std::size_t count, std::size_t begin,
                         std::size_t end, AttentionScratch& scratch) {
-  for (std::size_t p = begin / 16 * 16; p < end; p += 16) {
-    const std::size_t from = begin > p ? begin - p : 0;
-    const std::size_t to = end - p < 16 ? end - p : 16;
-    const std::uint16_t* values = head_of(call, p) + 16 * call.head_dim;
-    widen(values + from * call.head_dim, (to - from) * call.head_dim,
-          scratch.block + from * call.head_dim);
+  const std::size_t dim = call.head_dim;
+  const std::size_t most = kScratchFloats / dim / 16 * 16;
+  for (std::size_t first = begin / 16 * 16; first < end; first += most) {
+    const std::size_t from = begin > first ? begin - first : 0;
+    const std::size_t to = end - first < most ? end - first : most;
+    for (std::size_t p = 0; p < to; p += 16) {
+      widen_values<E>(head_of(call, first + p) + call.half_bytes, dim, from > p ? from - p : 0,
+                      to - p < 16 ? to - p : 16, scratch.block + p * dim);
+    }
     for (std::size_t r = 0; r < count; r += kRowStep) {
-      const float* weights = &scratch.scores[r][p % kSplit];
+      const float* weights = &scratch.scores[r][first % kSplit];
       float* partial = scratch.partial[r];
-      PATERNOSTER_BY_ROWS(sum_rows, count - r, call, weights, scratch.block, from, to, partial)
+      PATERNOSTER_BY_ROWS(count - r, sum_rows<R>(call, weights, scratch.block, from, to, partial))
     }
   }
 }
 
-template <int R>
+template <typename E, int R>
 NOINLINE void score_few(const AttentionCall& call, const AttentionRow* rows, std::size_t begin,
                         std::size_t end, AttentionScratch& scratch) {
   std::size_t p = begin / 16 * 16;
   if constexpr (R <= 3) {
     for (; p + 16 < end; p += 32) {
-      const std::uint16_t* const keys[2] = {head_of(call, p), head_of(call, p + 16)};
-      score_direct<R, 2>(call, rows, keys, &scratch.scores[0][p % kSplit]);
+      const std::uint8_t* const keys[2] = {head_of(call, p), head_of(call, p + 16)};
+      score_direct<E, R, 2>(call, rows, keys, &scratch.scores[0][p % kSplit]);
     }
   }
   for (; p < end; p += 16) {
-    const std::uint16_t* const keys[1] = {head_of(call, p)};
-    score_direct<R, 1>(call, rows, keys, &scratch.scores[0][p % kSplit]);
+    const std::uint8_t* const keys[1] = {head_of(call, p)};
+    score_direct<E, R, 1>(call, rows, keys, &scratch.scores[0][p % kSplit]);
   }
 }
 
-template <int R>
+template <typename E, int R>
 NOINLINE void sum_few(const AttentionCall& call, std::size_t begin, std::size_t end,
                       AttentionScratch& scratch) {
   for (std::size_t p = begin / 16 * 16; p < end; p += 16) {
     const std::size_t from = begin > p ? begin - p : 0;
     const std::size_t to = end - p < 16 ? end - p : 16;
-    const std::uint16_t* values = head_of(call, p) + 16 * call.head_dim;
+    const std::uint8_t* values = head_of(call, p) + call.half_bytes;
     const float* weights = &scratch.scores[0][p % kSplit];
     std::size_t d = 0;
     if constexpr (R <= 3) {
       for (; d + 32 <= call.head_dim; d += 32) {
-        sum_direct<R, 2>(call, weights, values + d, from, to, scratch.partial[0] + d);
+        sum_direct<E, R, 2>(call, weights, values, d, from, to, scratch.partial[0] + d);
       }
     }
     for (; d < call.head_dim; d += 16) {
-      sum_direct<R, 1>(call, weights, values + d, from, to, scratch.partial[0] + d);
+      sum_direct<E, R, 1>(call, weights, values, d, from, to, scratch.partial[0] + d);
     }
   }
 }
@@ -274,52 +143,111 @@ INLINE void merge(AttentionRow& row, SplitSum split, const float* partial, std::
   }
 }
 
-// Rows together over all the splits that any of them sees.
-NOINLINE void attend_rows(const AttentionCall& call, AttentionRow* rows, std::size_t count) {
-  AttentionScratch scratch;
-  std::size_t lowest = rows[0].begin, highest = rows[0].end;
-  for (std::size_t r = 1; r < count; ++r) {
-    lowest = rows[r].begin < lowest ? rows[r].begin : lowest;
-    highest = rows[r].end > highest ? rows[r].end : highest;
+// Rows together over one split.
+template <typename E>
+NOINLINE void attend_split(const AttentionCall& call, AttentionRow* rows, std::size_t count,
+                           std::size_t begin, std::size_t end, AttentionScratch& scratch) {
+  const bool few = count <= kRowStep;
+  if (few) {
+    PATERNOSTER_BY_ROWS(count, score_few<E, R>(call, rows, begin, end, scratch))
+  } else {
+    score_split<E>(call, rows, count, begin, end, scratch);
   }
-  for (std::size_t split = lowest / kSplit * kSplit; split < highest; split += kSplit) {
-    const std::size_t begin = split > lowest ? split : lowest;
-    const std::size_t end = split + kSplit < highest ? split + kSplit : highest;
-    if (count <= kRowStep) {
-      PATERNOSTER_BY_ROWS(score_few, count, call, rows, begin, end, scratch)
-    } else {
-      score_split(call, rows, count, begin, end, scratch);
+  SplitSum sums[kMostRows];
+  for (std::size_t r = 0; r < count; ++r) {
+    sums[r] = soften(scratch.scores[r], rows[r], begin, end);
+    for (std::size_t d = 0; d < call.head_dim; d += 16) {
+      store(scratch.partial[r] + d, zero_f32());
     }
-    SplitSum sums[kMostRows];
-    for (std::size_t r = 0; r < count; ++r) {
-      sums[r] = soften(scratch.scores[r], rows[r], begin, end);
-      for (std::size_t d = 0; d < call.head_dim; d += 16) {
-        store(scratch.partial[r] + d, zero_f32());
-      }
-    }
-    if (count <= kRowStep) {
-      PATERNOSTER_BY_ROWS(sum_few, count, call, begin, end, scratch)
-    } else {
-      sum_split(call, count, begin, end, scratch);
-    }
-    for (std::size_t r = 0; r < count; ++r) {
-      if (rows[r].begin < end && rows[r].end > begin) {
-        merge(rows[r], sums[r], scratch.partial[r], call.head_dim);
-      }
-    }
+  }
+  if (few) {
+    PATERNOSTER_BY_ROWS(count, sum_few<E, R>(call, begin, end, scratch))
+  } else {
+    sum_split<E>(call, count, begin, end, scratch);
   }
   for (std::size_t r = 0; r < count; ++r) {
-    const F32 inverse = broadcast(1.0f / rows[r].total);
-    for (std::size_t d = 0; d < call.head_dim; d += 16) {
-      store(rows[r].out + d, mul(load(rows[r].out + d), inverse));
+    if (rows[r].begin < end && rows[r].end > begin) {
+      merge(rows[r], sums[r], scratch.partial[r], call.head_dim);
     }
   }
 }
 
-void attention(const AttentionCall& call) {
+struct Seen {
+  std::size_t begin, end;
+};
+INLINE Seen seen_by(const AttentionRow* rows, std::size_t count) {
+  Seen seen = {rows[0].begin, rows[0].end};
+  for (std::size_t r = 1; r < count; ++r) {
+    seen.begin = rows[r].begin < seen.begin ? rows[r].begin : seen.begin;
+    seen.end = rows[r].end > seen.end ? rows[r].end : seen.end;
+  }
+  return seen;
+}
+
+// Rows together over all the splits of a part that any of them sees. Results are not divided yet.
+template <typename E>
+NOINLINE void attend_part(const AttentionCall& call, AttentionRow* rows, std::size_t count,
+                          std::size_t part, AttentionScratch& scratch) {
+  Seen seen = seen_by(rows, count);
+  seen.begin = seen.begin > part * kPart ? seen.begin : part * kPart;
+  seen.end = seen.end < (part + 1) * kPart ? seen.end : (part + 1) * kPart;
+  for (std::size_t split = seen.begin / kSplit * kSplit; split < seen.end; split += kSplit) {
+    const std::size_t begin = split > seen.begin ? split : seen.begin;
+    const std::size_t end = split + kSplit < seen.end ? split + kSplit : seen.end;
+    attend_split<E>(call, rows, count, begin, end, scratch);
+  }
+}
+
+INLINE void attend_part_of(const AttentionCall& call, AttentionRow* rows, std::size_t count,
+                           std::size_t part, AttentionScratch& scratch) {
+  switch (static_cast<KvType>(call.type)) {
+    case KvType::kF16: return attend_part<Half>(call, rows, count, part, scratch);
+    case KvType::kBF16: return attend_part<Brain>(call, rows, count, part, scratch);
+    case KvType::kQ8_0: return attend_part<Scaled>(call, rows, count, part, scratch);
+  }
+}
+
+INLINE void divide(const AttentionRow& row, std::size_t head_dim) {
+  const F32 inverse = broadcast(1.0f / row.total);
+  for (std::size_t d = 0; d < head_dim; d += 16) {
+    store(row.out + d, mul(load(row.out + d), inverse));
+  }
+}
+
+// Rows together: the first part they see straight into their outputs, later ones aside and then merged.
+NOINLINE void attend_rows(const AttentionCall& call, AttentionRow* rows, std::size_t count) {
+  AttentionScratch scratch;
+  alignas(64) float aside[kMostRows][kMostHeadDim];
+  const Seen seen = seen_by(rows, count);
+  for (std::size_t part = seen.begin / kPart; part * kPart < seen.end; ++part) {
+    if (part == seen.begin / kPart) {
+      attend_part_of(call, rows, count, part, scratch);
+      continue;
+    }
+    AttentionRow later[kMostRows];
+    for (std::size_t r = 0; r < count; ++r) {
+      later[r] = rows[r];
+      later[r].out = aside[r];
+      later[r].started = false;
+    }
+    attend_part_of(call, later, count, part, scratch);
+    for (std::size_t r = 0; r < count; ++r) {
+      if (later[r].started) {
+        merge(rows[r], {later[r].largest, later[r].total}, aside[r], call.head_dim);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    divide(rows[r], call.head_dim);
+  }
+}
+
+// Calls body(rows, count, first) for all rows of the call, kMostRows at a time.
+template <typename Body>
+INLINE void for_rows(const AttentionCall& call, const Body& body) {
   const std::size_t group = call.heads / call.kv_heads;
   AttentionRow rows[kMostRows];
-  std::size_t count = 0;
+  std::size_t count = 0, first = 0;
   for (std::size_t i = 0; i < call.count; ++i) {
     const std::size_t end = call.first_position + i + 1;
     const std::size_t begin = call.window != 0 && end > call.window ? end - call.window : 0;
@@ -328,13 +256,76 @@ void attention(const AttentionCall& call) {
                                    call.out + i * call.out_stride + h * call.head_dim,
                                    begin, end, 0.0f, 0.0f, false};
       if (count == kMostRows) {
-        attend_rows(call, rows, count);
+        body(rows, count, first);
+        first += count;
         count = 0;
       }
     }
   }
   if (count > 0) {
+    body(rows, count, first);
+  }
+}
+
+void attention(const AttentionCall& call) {
+  for_rows(call, [&](AttentionRow* rows, std::size_t count, std::size_t) {
     attend_rows(call, rows, count);
+  });
+}
+
+// A row's result of one part: its sums, then largest, total and whether it saw anything.
+void attention_part(const AttentionCall& call, std::size_t part, float* results) {
+  const std::size_t stride = call.head_dim + 16;
+  for_rows(call, [&](AttentionRow* rows, std::size_t count, std::size_t first) {
+    AttentionScratch scratch;
+    for (std::size_t r = 0; r < count; ++r) {
+      rows[r].out = results + (first + r) * stride;
+    }
+    attend_part_of(call, rows, count, part, scratch);
+    for (std::size_t r = 0; r < count; ++r) {
+      float* state = rows[r].out + call.head_dim;
+      state[0] = rows[r].largest;
+      state[1] = rows[r].total;
+      state[2] = rows[r].started ? 1.0f : 0.0f;
+    }
+  });
+}
+
+void attention_merge(const AttentionCall& call, std::size_t parts, const float* results) {
+  const std::size_t stride = call.head_dim + 16;
+  const std::size_t all = call.count * (call.heads / call.kv_heads) * stride;
+  for_rows(call, [&](AttentionRow* rows, std::size_t count, std::size_t first) {
+    for (std::size_t r = 0; r < count; ++r) {
+      for (std::size_t part = 0; part < parts; ++part) {
+        const float* result = results + part * all + (first + r) * stride;
+        const float* state = result + call.head_dim;
+        if (state[2] != 0.0f) {
+          merge(rows[r], {state[0], state[1]}, result, call.head_dim);
+        }
+      }
+      divide(rows[r], call.head_dim);
+    }
+  });
+}
+
+// One head's key or value: per 32 elements an f16 scale that covers the largest, then bytes.
+void quantise_kv(const float* in, std::size_t count, std::int8_t* out, std::uint16_t* scales) {
+  const F32 most_half = broadcast(65504.0f);
+  for (std::size_t d = 0; d < count; d += 32) {
+    const bool both = d + 16 < count;
+    const F32 low = load(in + d);
+    const F32 high = both ? load(in + d + 16) : zero_f32();
+    const float most = largest(max(abs(low), abs(high)));
+    alignas(64) std::uint16_t half[16];
+    store_half(half, min(broadcast(most / 127.0f), most_half));
+    scales[d / 32] = half[0];
+    const float scale = half_at(half);
+    const F32 inverse = broadcast(scale > 0.0f ? 1.0f / scale : 0.0f);
+    const F32 top = broadcast(127.0f), bottom = broadcast(-127.0f);
+    store_i8(out + d, round(max(min(mul(low, inverse), top), bottom)));
+    if (both) {
+      store_i8(out + d + 16, round(max(min(mul(high, inverse), top), bottom)));
+    }
   }
 }
 

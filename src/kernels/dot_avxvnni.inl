@@ -4,8 +4,7 @@
 constexpr int kTokenStep = 4;
 
 template <int Maximum, int First, int Groups, int T, typename Loader>
-INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size_t stride,
-                I32 (&out)[T]) {
+INLINE void dot(const Loader& weights, const Inputs& inputs, I32 (&out)[T]) {
   UNROLL
   for (int t = 0; t < T; ++t) {
     out[t] = I32{_mm256_setzero_si256(), _mm256_setzero_si256()};
@@ -16,7 +15,7 @@ INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size
     UNROLL
     for (int t = 0; t < T; ++t) {
       const __m256i four =
-          four_activations(activations + static_cast<std::size_t>(t) * stride + 4 * g);
+          four_activations(inputs.quants + static_cast<std::size_t>(t) * inputs.stride + 4 * g);
       out[t].a = DPBUSD256(out[t].a, u.a, four);
       out[t].b = DPBUSD256(out[t].b, u.b, four);
     }

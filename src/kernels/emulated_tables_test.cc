@@ -58,6 +58,11 @@ INLINE WideF32 emulated_abs_ps(WideF32 x) {
 }
 INLINE __m256 emulated_extractf32x8_ps(WideF32 x, int) { return x.b; }
 INLINE __m256 emulated_castps512_ps256(WideF32 x) { return x.a; }
+INLINE WideF32 emulated_castps256_ps512(__m256 x) { return {x, _mm256_setzero_ps()}; }
+INLINE WideF32 emulated_insertf32x8(WideF32 x, __m256 upper, int) { return {x.a, upper}; }
+INLINE WideF32 emulated_permute_ps(WideF32 x, int) {
+  return {_mm256_permute_ps(x.a, 0xB1), _mm256_permute_ps(x.b, 0xB1)};
+}
 INLINE WideI32 emulated_loadu_si512(const void* p) {
   const auto* q = static_cast<const __m256i*>(p);
   return {_mm256_loadu_si256(q), _mm256_loadu_si256(q + 1)};
@@ -144,6 +149,9 @@ INLINE WideF32 emulated_mask_mov_ps(WideF32 otherwise, __mmask16 mask, WideF32 x
 }
 INLINE WideF32 emulated_maskz_mov_ps(__mmask16 mask, WideF32 x) {
   return emulated_mask_mov_ps(emulated_setzero_ps(), mask, x);
+}
+INLINE WideF32 emulated_mask_sub_ps(WideF32 otherwise, __mmask16 mask, WideF32 x, WideF32 y) {
+  return emulated_mask_mov_ps(otherwise, mask, emulated_sub_ps(x, y));
 }
 INLINE WideI32 emulated_dpbusd_epi32(WideI32 sums, WideI32 u, WideI32 s) {
   Lanes r = lanes_of(sums);

@@ -21,6 +21,7 @@ struct MatmulCall {
   std::size_t cols;
   const float* values;
   const std::int8_t* quants;
+  const std::int16_t* wides;
   const ActivationBlock* infos;
   std::size_t padded_cols;
   std::size_t token_begin;
@@ -33,12 +34,14 @@ struct MatmulCall {
 };
 
 struct AttentionCall {
+  std::uint32_t type;  // KvType
   std::size_t heads;
   std::size_t kv_heads;
   std::size_t head_dim;
   std::size_t window;
   float scale;
-  const std::uint16_t* pool;
+  const std::uint8_t* pool;
+  std::size_t half_bytes;  // of one head's keys, or values, in a block
   const float* queries;
   std::size_t query_stride;
   float* out;
@@ -61,8 +64,11 @@ struct RopeCall {
 struct KernelTable {
   void (*matmul)(const MatmulCall& call);
   void (*quantise_row)(const float* values, std::size_t blocks, std::int8_t* quants,
-                       ActivationBlock* infos);
+                       std::int16_t* wides, ActivationBlock* infos);
   void (*attention)(const AttentionCall& call);
+  void (*attention_part)(const AttentionCall& call, std::size_t part, float* results);
+  void (*attention_merge)(const AttentionCall& call, std::size_t parts, const float* results);
+  void (*quantise_kv)(const float* in, std::size_t count, std::int8_t* out, std::uint16_t* scales);
   void (*store_half)(const float* in, std::size_t count, std::uint16_t* out);  // count % 16 == 0
   void (*rms_norm)(const float* in, const float* weight, float epsilon, std::size_t count,
                    float* out);

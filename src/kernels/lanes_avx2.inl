@@ -30,6 +30,13 @@ INLINE F32 abs(F32 x) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
 }
+INLINE F32 load_twice(const float* p) {
+  const __m256 eight = _mm256_loadu_ps(p);
+  return {_mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3)),
+          _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
+}
+INLINE F32 swap_pairs(F32 x) { return {_mm256_permute_ps(x.a, 0xB1), _mm256_permute_ps(x.b, 0xB1)}; }
+INLINE F32 sub_add(F32 x, F32 y) { return {_mm256_addsub_ps(x.a, y.a), _mm256_addsub_ps(x.b, y.b)}; }
 INLINE F32 keep_from(F32 a, F32 x, F32 limit) {
   return {_mm256_and_ps(a.a, _mm256_cmp_ps(x.a, limit.a, _CMP_GE_OQ)),
           _mm256_and_ps(a.b, _mm256_cmp_ps(x.b, limit.b, _CMP_GE_OQ))};
@@ -54,6 +61,9 @@ INLINE bool any_above(F32 x, F32 limit) {
 INLINE F32 load_half(const std::uint16_t* p) {
   return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))),
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8)))};
+}
+INLINE float half_at(const std::uint16_t* p) {
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(*p)));
 }
 INLINE void store_half(std::uint16_t* p, F32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
@@ -80,6 +90,12 @@ INLINE void store_i8(std::int8_t* p, I32 x) {
   const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words),
                                         _mm256_extracti128_si256(words, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+}
+INLINE void widen_shuffled(const std::int8_t* in, std::int16_t* out) {
+  const __m256i words =
+      _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                      _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xD8), 0xD8));
 }
 INLINE I32 add(I32 x, I32 y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
 INLINE I32 sub(I32 x, I32 y) { return {_mm256_sub_epi32(x.a, y.a), _mm256_sub_epi32(x.b, y.b)}; }

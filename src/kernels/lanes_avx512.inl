@@ -24,6 +24,16 @@ INLINE F32 fma(F32 x, F32 y, F32 z) { return {WIDE(fmadd_ps)(x.v, y.v, z.v)}; }
 INLINE F32 max(F32 x, F32 y) { return {WIDE(max_ps)(x.v, y.v)}; }
 INLINE F32 min(F32 x, F32 y) { return {WIDE(min_ps)(x.v, y.v)}; }
 INLINE F32 abs(F32 x) { return {WIDE(abs_ps)(x.v)}; }
+INLINE F32 load_twice(const float* p) {
+  const __m256 eight = _mm256_loadu_ps(p);
+  const __m256 low = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  const __m256 high = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+  return {WIDE(insertf32x8)(WIDE(castps256_ps512)(low), high, 1)};
+}
+INLINE F32 swap_pairs(F32 x) { return {WIDE(permute_ps)(x.v, 0xB1)}; }
+INLINE F32 sub_add(F32 x, F32 y) {
+  return {WIDE(mask_sub_ps)(WIDE(add_ps)(x.v, y.v), 0x5555, x.v, y.v)};
+}
 INLINE F32 keep_from(F32 a, F32 x, F32 limit) {
   return {WIDE(maskz_mov_ps)(WIDE(cmp_ps_mask)(x.v, limit.v, _CMP_GE_OQ), a.v)};
 }
@@ -37,6 +47,9 @@ INLINE bool any_above(F32 x, F32 limit) {
 
 INLINE F32 load_half(const std::uint16_t* p) {
   return {WIDE(cvtph_ps)(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+INLINE float half_at(const std::uint16_t* p) {
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(*p)));
 }
 INLINE void store_half(std::uint16_t* p, F32 x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
@@ -53,6 +66,12 @@ INLINE I32 load_i8(const std::int8_t* p) {
 }
 INLINE void store_i8(std::int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), WIDE(cvtsepi32_epi8)(x.v));
+}
+INLINE void widen_shuffled(const std::int8_t* in, std::int16_t* out) {
+  const __m256i words =
+      _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                      _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xD8), 0xD8));
 }
 INLINE I32 add(I32 x, I32 y) { return {WIDE(add_epi32)(x.v, y.v)}; }
 INLINE I32 sub(I32 x, I32 y) { return {WIDE(sub_epi32)(x.v, y.v)}; }
@@ -86,8 +105,7 @@ constexpr int kTokenStep = 8;  // 8 integer and 8 float accumulators and 8 weigh
 
 // One vpdpbusd a group and token: unsigned by signed bytes, added in 32 bits, never saturating.
 template <int Maximum, int First, int Groups, int T, typename Loader>
-INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size_t stride,
-                I32 (&out)[T]) {
+INLINE void dot(const Loader& weights, const Inputs& inputs, I32 (&out)[T]) {
   UNROLL
   for (int t = 0; t < T; ++t) {
     out[t].v = WIDE(setzero_si512)();
@@ -98,7 +116,7 @@ INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size
     UNROLL
     for (int t = 0; t < T; ++t) {
       std::int32_t four;
-      __builtin_memcpy(&four, activations + static_cast<std::size_t>(t) * stride + 4 * g, 4);
+      __builtin_memcpy(&four, inputs.quants + static_cast<std::size_t>(t) * inputs.stride + 4 * g, 4);
       out[t].v = WIDE(dpbusd_epi32)(out[t].v, u.v, WIDE(set1_epi32)(four));
     }
   }

@@ -33,6 +33,14 @@ INLINE F32 fma(F32 a, F32 b, F32 c) {
 INLINE F32 max(F32 a, F32 b) { F32 r; PATERNOSTER_LANES(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
 INLINE F32 min(F32 a, F32 b) { F32 r; PATERNOSTER_LANES(a.v[i] < b.v[i] ? a.v[i] : b.v[i]); }
 INLINE F32 abs(F32 a) { F32 r; PATERNOSTER_LANES(__builtin_fabsf(a.v[i])); }
+// Eight floats, each in two neighbouring lanes.
+INLINE F32 load_twice(const float* p) { F32 r; PATERNOSTER_LANES(p[i / 2]); }
+INLINE F32 swap_pairs(F32 a) { F32 r; PATERNOSTER_LANES(a.v[i ^ 1]); }
+// a - b in even lanes, a + b in odd ones.
+INLINE F32 sub_add(F32 a, F32 b) {
+  F32 r;
+  PATERNOSTER_LANES(i % 2 == 0 ? a.v[i] - b.v[i] : a.v[i] + b.v[i]);
+}
 // a where x >= limit, else 0.
 INLINE F32 keep_from(F32 a, F32 x, F32 limit) {
   F32 r;
@@ -88,6 +96,7 @@ INLINE std::uint16_t float_to_half_bits(float value) {
   return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xFFFu + odd) >> 13));
 }
 INLINE F32 load_half(const std::uint16_t* p) { F32 r; PATERNOSTER_LANES(half_bits_to_float(p[i])); }
+INLINE float half_at(const std::uint16_t* p) { return half_bits_to_float(*p); }
 INLINE void store_half(std::uint16_t* p, F32 a) {
   for (int i = 0; i < 16; ++i) {
     p[i] = float_to_half_bits(a.v[i]);
@@ -107,6 +116,13 @@ INLINE I32 load_i8(const std::int8_t* p) { I32 r; PATERNOSTER_LANES(p[i]); }
 INLINE void store_i8(std::int8_t* p, I32 a) {  // lanes are in -128..127
   for (int i = 0; i < 16; ++i) {
     p[i] = static_cast<std::int8_t>(a.v[i]);
+  }
+}
+// Sixteen bytes as words, of every four the first, third, second, fourth (Activations::wides).
+INLINE void widen_shuffled(const std::int8_t* in, std::int16_t* out) {
+  for (int i = 0; i < 16; ++i) {
+    const int within = i % 4;
+    out[i] = in[i - within + (within == 1 ? 2 : within == 2 ? 1 : within)];
   }
 }
 INLINE I32 add(I32 a, I32 b) { I32 r; PATERNOSTER_LANES(a.v[i] + b.v[i]); }
@@ -174,15 +190,14 @@ constexpr int kTokenStep = 4;  // tokens that share a load of weights
 
 // out[t][row] = sum over the inputs of groups [First, First + Groups) of u[row][input] * act[t][input]
 template <int Maximum, int First, int Groups, int T, typename Loader>
-INLINE void dot(const Loader& weights, const std::int8_t* activations, std::size_t stride,
-                I32 (&out)[T]) {
+INLINE void dot(const Loader& weights, const Inputs& inputs, I32 (&out)[T]) {
   for (int t = 0; t < T; ++t) {
     out[t] = I32{};
   }
   for (int g = First; g < First + Groups; ++g) {
     const Bytes64 u = weights.group(g);
     for (int t = 0; t < T; ++t) {
-      const std::int8_t* a = activations + static_cast<std::size_t>(t) * stride + 4 * g;
+      const std::int8_t* a = inputs.quants + static_cast<std::size_t>(t) * inputs.stride + 4 * g;
       for (int i = 0; i < 16; ++i) {
         out[t].v[i] += u.v[4 * i] * a[0] + u.v[4 * i + 1] * a[1] + u.v[4 * i + 2] * a[2] +
                        u.v[4 * i + 3] * a[3];

@@ -21,6 +21,7 @@ void matmul(const PackedMatrix& weights, const Activations& activations, Range t
   call.cols = weights.cols();
   call.values = activations.values(0);
   call.quants = activations.quants(0);
+  call.wides = activations.wides(0);
   call.infos = activations.infos(0);
   call.padded_cols = activations.padded_cols();
   call.token_begin = tokens.begin;

@@ -110,6 +110,7 @@ NOINLINE void fill(PieceOf<F>& piece, const PackedBlocks<F>& source, std::size_t
 // T tokens' activations, from some block on.
 struct TokenView {
   const std::int8_t* quants;
+  const std::int16_t* wides;
   const ActivationBlock* infos;
   std::size_t quant_stride;
   std::size_t info_stride;
@@ -137,16 +138,16 @@ INLINE void accumulate(const Source& source, std::size_t count, const TokenView&
                        F32 (&acc)[T]) {
   for (std::size_t b = 0; b < count; ++b) {
     const auto weights = source.quants(b);
-    const std::int8_t* activations = view.quants + b * 32;
+    const Inputs inputs{view.quants + b * 32, view.wides + b * 32, view.quant_stride};
     const ActivationBlock* infos = view.infos + b;
     I32 sums[T];
     if constexpr (Sets == 1) {
-      dot<Maximum, 0, 8>(weights, activations, view.quant_stride, sums);
+      dot<Maximum, 0, 8>(weights, inputs, sums);
       add_set<1>(sums, source.d(b, 0), source.m(b, 0), infos, view.info_stride, 0, acc);
     } else {
-      dot<Maximum, 0, 4>(weights, activations, view.quant_stride, sums);
+      dot<Maximum, 0, 4>(weights, inputs, sums);
       add_set<2>(sums, source.d(b, 0), source.m(b, 0), infos, view.info_stride, 0, acc);
-      dot<Maximum, 4, 4>(weights, activations, view.quant_stride, sums);
+      dot<Maximum, 4, 4>(weights, inputs, sums);
       add_set<2>(sums, source.d(b, 1), source.m(b, 1), infos, view.info_stride, 1, acc);
     }
   }
@@ -168,8 +169,9 @@ INLINE void write_rows(const MatmulCall& call, std::size_t token, std::size_t ti
 
 INLINE TokenView view_at(const MatmulCall& call, std::size_t token, std::size_t block) {
   const std::size_t blocks = call.padded_cols / 32;
-  return {call.quants + token * call.padded_cols + block * 32, call.infos + token * blocks + block,
-          call.padded_cols, blocks};
+  const std::size_t at = token * call.padded_cols + block * 32;
+  return {call.quants + at, call.wides + at, call.infos + token * blocks + block, call.padded_cols,
+          blocks};
 }
 
 template <typename F>

@@ -49,7 +49,7 @@ INLINE F32 exponential(F32 x) {
 constexpr float kLeastMaximum = 1e-30f;
 
 void quantise_row(const float* values, std::size_t blocks, std::int8_t* quants,
-                  ActivationBlock* infos) {
+                  std::int16_t* wides, ActivationBlock* infos) {
   for (std::size_t b = 0; b < blocks; ++b) {
     const F32 low = load(values + 32 * b);
     const F32 high = load(values + 32 * b + 16);
@@ -61,6 +61,8 @@ void quantise_row(const float* values, std::size_t blocks, std::int8_t* quants,
     const I32 q_high = round(mul(high, inverse));
     store_i8(quants + 32 * b, q_low);
     store_i8(quants + 32 * b + 16, q_high);
+    widen_shuffled(quants + 32 * b, wides + 32 * b);
+    widen_shuffled(quants + 32 * b + 16, wides + 32 * b + 16);
     const std::int32_t sum_low = sum(q_low);
     const std::int32_t total = sum(add(q_low, q_high));
     infos[b] = ActivationBlock{scale, scale * static_cast<float>(total), total, sum_low};
@@ -140,7 +142,13 @@ INLINE void rotate_halves(const RopeCall& call, float* head) {
 
 INLINE void rotate_adjacent(const RopeCall& call, float* head) {
   const std::size_t pairs = call.dims / 2;
-  for (std::size_t i = 0; i < pairs; ++i) {
+  std::size_t i = 0;
+  for (; i + 8 <= pairs; i += 8) {
+    const F32 x = load(head + 2 * i);
+    const F32 cosines = load_twice(call.angles + i), sines = load_twice(call.angles + pairs + i);
+    store(head + 2 * i, sub_add(mul(x, cosines), mul(swap_pairs(x), sines)));
+  }
+  for (; i < pairs; ++i) {
     const float cosine = call.angles[i], sine = call.angles[pairs + i];
     const float a = head[2 * i], b = head[2 * i + 1];
     head[2 * i] = a * cosine - b * sine;

@@ -41,7 +41,7 @@ def test_a_bad_file_is_one_line_and_exit_1(tmp_path):
 
 
 @pytest.mark.parametrize("flags", [["--port", "70000"], ["--max-seqs", "0"], ["--nonsense"], ["--kv-memory", "x"],
-                                   ["--kv-tokens", "1", "--kv-memory", "1G"]])
+                                   ["--kv-tokens", "1", "--kv-memory", "1G"], ["--kv-type", "q3"]])
 def test_wrong_flags_exit_2(flags):
     result = run(*flags)
     assert result.returncode == 2 and len(result.stderr.strip().splitlines()) == 1
@@ -49,7 +49,7 @@ def test_wrong_flags_exit_2(flags):
 
 def test_help_names_every_stable_flag():
     text = run("--help").stdout
-    for flag in ("--host", "--port", "--max-seqs", "--max-len", "--kv-tokens", "--kv-memory", "--step-tokens",
+    for flag in ("--host", "--port", "--max-seqs", "--max-len", "--kv-tokens", "--kv-memory", "--kv-type", "--step-tokens",
                  "--max-queue", "--threads", "--preset", "--api-key-file", "--log-json", "--config"):
         assert flag in text
 
