@@ -99,6 +99,9 @@ api::ApiError EngineLoop::error_of(const scheduler::Event& event) const {
       return api::context_length_exceeded(prompt, wanted,
                                           std::int64_t{limits.num_blocks} * limits.block_size);
     }
+    case scheduler::Refusal::kDeadlineHopeless:
+      return api::other_error(408, "timeout_error", "deadline_exceeded",
+                              "the deadline cannot be met: it has passed, or is too near for this request");
     case scheduler::Refusal::kInvalid:
     case scheduler::Refusal::kNone:
       break;
@@ -121,7 +124,9 @@ bool EngineLoop::step() {
   const std::int64_t begin_ns = now_ns();
   const scheduler::Plan& plan = scheduler_.plan(begin_ns);
   if (checks_) ledger_.planned(scheduler_);
-  if (plan.empty()) {
+  if (plan.empty()) {  // nothing to carry out, but deadlines may have passed
+    result_.outcomes.clear();
+    tell(scheduler_.commit(now_ns(), result_));
     publish(0, nullptr);
     deliver(0, nullptr);
     return false;

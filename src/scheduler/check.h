@@ -14,6 +14,7 @@
 
 #include "scheduler/event.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/sequence.h"
 
 namespace paternoster::scheduler {
 
@@ -25,7 +26,7 @@ struct Violation {
 // Invariants 1 to 12. O(blocks + sequences + plan), for tests. Right after any verb.
 std::optional<Violation> check(const Scheduler& scheduler);
 
-// Invariants 13 to 20: what must hold from one moment to the next. Feed it everything, in order.
+// Invariants 13 to 21: what must hold from one moment to the next. Feed it everything, in order.
 class Ledger {
  public:
   void submitted(RequestId request);
@@ -52,6 +53,9 @@ class Ledger {
     bool ended = false;     // refused or finished
   };
   void tell(const Event& event);
+  void check_preempted(const State& state);
+  void check_admitted(const State& state, Slot slot);
+  bool outranks_a_rider(const State& state, const Sequence& sequence) const;
   void broken(int number, const char* what, std::uint64_t id);
 
   std::map<std::uint64_t, Rider> riders_;

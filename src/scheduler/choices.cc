@@ -1,28 +1,38 @@
 #include "scheduler/choices.h"
 
+#include <span>
 #include <string>
 
 namespace paternoster::scheduler {
 namespace {
 
-Result<void> in_range(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return {};
-  return failure(ErrorCode::kInvalidArgument, std::string(name) + " is " + std::to_string(value) +
-                                                  ", must be from " + std::to_string(low) + " to " +
-                                                  std::to_string(high));
+struct Rule {
+  const char* name;
+  std::int64_t value, low, high;
+};
+
+Result<void> in_range(const Rule& rule) {
+  if (rule.value >= rule.low && rule.value <= rule.high) return {};
+  return failure(ErrorCode::kInvalidArgument,
+                 std::string(rule.name) + " is " + std::to_string(rule.value) + ", must be from " +
+                     std::to_string(rule.low) + " to " + std::to_string(rule.high));
+}
+
+Result<void> in_ranges(std::span<const Rule> rules) {
+  for (const Rule& rule : rules) {
+    if (auto valid = in_range(rule); !valid) return valid;
+  }
+  return {};
 }
 
 // Far above any machine; low enough that no sum or product of limits wraps.
 constexpr std::int64_t kMost = 1 << 30;
+constexpr std::int64_t kMostTime = 1'000'000'000'000'000;  // 11 days in ns, 17 minutes in ps
+constexpr std::int64_t kMostCharge = 1'000'000;
 
-}  // namespace
-
-Result<void> validate(const Config& config) {
-  const Limits& limits = config.limits;
-  const struct {
-    const char* name;
-    std::int64_t value, low, high;
-  } rules[] = {
+Result<void> validate(const Limits& limits) {
+  const std::int64_t pool_tokens = std::int64_t{limits.num_blocks} * limits.block_size;
+  const Rule rules[] = {
       {"max_seqs", limits.max_seqs, 1, 1 << 20},
       {"step_tokens", limits.step_tokens, limits.max_seqs, kMost},
       {"block_size", limits.block_size, 1, 1 << 16},
@@ -31,27 +41,60 @@ Result<void> validate(const Config& config) {
       {"max_queue", limits.max_queue, 0, kMost},
       {"max_choices", limits.max_choices, 1, 1 << 16},
       {"protect_after", limits.protect_after, 1, kMost},
+      {"num_blocks x block_size", pool_tokens, 1, kMost},
   };
-  for (const auto& rule : rules) {
-    if (auto valid = in_range(rule.name, rule.value, rule.low, rule.high); !valid) return valid;
-  }
-  const std::int64_t pool_tokens = std::int64_t{limits.num_blocks} * limits.block_size;
-  if (auto valid = in_range("num_blocks x block_size", pool_tokens, 1, kMost); !valid) return valid;
+  return in_ranges(rules);
+}
+
+Result<void> validate(const Tuning& tuning) {
+  const Rule rules[] = {
+      {"ageing_ns", tuning.ageing_ns, 1, kMostTime},
+      {"promotion_ns", tuning.promotion_ns, 1, kMostTime},
+      {"quantum_ns", tuning.quantum_ns, 1, kMostTime},
+      {"prompt_charge", tuning.prompt_charge, 0, kMostCharge},
+      {"cached_charge", tuning.cached_charge, 0, tuning.prompt_charge},
+      {"output_charge", tuning.output_charge, 1, kMostCharge},
+  };
+  return in_ranges(rules);
+}
+
+Result<void> refuse(const char* reason) {
+  return failure(ErrorCode::kInvalidArgument, reason);
+}
+
+// Combinations in which one choice undoes what another is for.
+Result<void> go_together(const Config& config) {
   const Choices& choices = config.choices;
-  if (choices.boarding > Boarding::kContinuous || choices.order > Order::kFcfs ||
-      choices.prefill > Prefill::kChunked || choices.relief > Relief::kRecompute) {
-    return failure(ErrorCode::kInvalidArgument, "a choice names no policy");
+  if (choices.boarding > Boarding::kContinuous || choices.order > Order::kMultilevel ||
+      choices.prefill > Prefill::kChunked || choices.relief > Relief::kRecompute ||
+      choices.victim > Victim::kLeastWork) {
+    return refuse("a choice names no policy");
+  }
+  const bool closed_batches = choices.boarding != Boarding::kContinuous;
+  if (closed_batches && choices.order == Order::kMultilevel) {
+    return refuse("order multilevel takes seats from those who run: a closed batch gives none up");
   }
   return {};
 }
 
-const char* to_string(Boarding boarding) {
-  return boarding == Boarding::kStatic ? "static" : "continuous";
+}  // namespace
+
+Result<void> validate(const CostModel& cost) {
+  const Rule rules[] = {
+      {"step_ns", cost.step_ns, 0, kMostTime},
+      {"token_ps", cost.token_ps, 1, kMostTime},
+      {"context_ps", cost.context_ps, 0, kMostTime},
+      {"chunk_context_ps", cost.chunk_context_ps, 0, kMostTime},
+      {"swap_block_ns", cost.swap_block_ns, 0, kMostTime},
+  };
+  return in_ranges(rules);
 }
-const char* to_string(Order) { return "fcfs"; }
-const char* to_string(Prefill prefill) { return prefill == Prefill::kWhole ? "whole" : "chunked"; }
-const char* to_string(Relief relief) {
-  return relief == Relief::kReserve ? "reserve" : "recompute";
+
+Result<void> validate(const Config& config) {
+  if (auto valid = validate(config.limits); !valid) return valid;
+  if (auto valid = validate(config.tuning); !valid) return valid;
+  if (auto valid = validate(config.cost); !valid) return valid;
+  return go_together(config);
 }
 
 }  // namespace paternoster::scheduler

@@ -1,23 +1,34 @@
-// What can be chosen: limits (how much) and choices (which policy at which point). The choices are
-// orthogonal; a preset (presets.h) is a row of them. Plain values; validate() before use.
+// What can be chosen: limits (how much), choices (which policy at which point), tuning (the figures
+// that single policies read) and the cost model (what a step takes). The choices are orthogonal; a
+// preset (presets.h) is a row of them. Plain values; validate() before use.
 #pragma once
 
 #include <cstdint>
 
 #include "base/result.h"
+#include "scheduler/cost_model.h"
 
 namespace paternoster::scheduler {
 
 enum class Boarding : std::uint8_t { kStatic, kContinuous };  // boarding/
-enum class Order : std::uint8_t { kFcfs };                    // order/
-enum class Prefill : std::uint8_t { kWhole, kChunked };       // prefill/
-enum class Relief : std::uint8_t { kReserve, kRecompute };    // relief/
+enum class Order : std::uint8_t {                             // order/
+  kFcfs,
+  kPriority,
+  kShortest,
+  kDeadline,
+  kFair,
+  kMultilevel,
+};
+enum class Prefill : std::uint8_t { kWhole, kChunked };     // prefill/
+enum class Relief : std::uint8_t { kReserve, kRecompute };  // relief/
+enum class Victim : std::uint8_t { kLatest, kLeastWork };   // relief/
 
 struct Choices {
   Boarding boarding = Boarding::kContinuous;
   Order order = Order::kFcfs;
   Prefill prefill = Prefill::kChunked;
   Relief relief = Relief::kRecompute;
+  Victim victim = Victim::kLatest;
 
   friend bool operator==(const Choices&, const Choices&) = default;
 };
@@ -37,19 +48,37 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
+struct Tuning {
+  // priority: how much later one class less urgent counts as having come.
+  std::int64_t ageing_ns = 10'000'000'000;
+  // shortest, deadline, multilevel: a wait after which nobody new is preferred.
+  std::int64_t promotion_ns = 30'000'000'000;
+  std::int64_t quantum_ns = 100'000'000;  // multilevel: of the highest level
+  // fair: what a token costs its tenant.
+  std::int32_t prompt_charge = 10;
+  std::int32_t cached_charge = 1;  // a prompt token that needs no computing
+  std::int32_t output_charge = 20;
+
+  friend bool operator==(const Tuning&, const Tuning&) = default;
+};
+
 struct Config {
-  Choices choices;
-  Limits limits;
+  Choices choices{};
+  Limits limits{};
+  Tuning tuning{};
+  CostModel cost{};
 
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-// One line that names the limit at fault and the range it must be in.
+// One line that names what is at fault and the range it must be in, or why choices do not go
+// together.
 Result<void> validate(const Config& config);
 
 const char* to_string(Boarding boarding);
 const char* to_string(Order order);
 const char* to_string(Prefill prefill);
 const char* to_string(Relief relief);
+const char* to_string(Victim victim);
 
 }  // namespace paternoster::scheduler

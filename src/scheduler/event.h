@@ -6,7 +6,7 @@
 //                follows the kFinished of its last sequence
 //   a sequence   kFinished
 // Order within a sequence: kAdmitted, (kToken | kPreempted ... kAdmitted)*, kFinished. A sequence
-// that is cancelled while it waits has kFinished alone.
+// that is cancelled or dropped while it waits has kFinished alone.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,26 @@ enum class Refusal : std::uint8_t {
   kNeverFits,      // one sequence may need more blocks than the pool has
   kQueueFull,      // max_queue requests wait already
   kDraining,       // drain() was called
+  // The deadline has passed, or (order deadline) could not be met even alone.
+  kDeadlineHopeless,
 };
-inline constexpr std::size_t kRefusals = 6;
+inline constexpr std::size_t kRefusals = 7;
 
 enum class FinishReason : std::uint8_t {
   kNone,
   kStop,       // the executor said so: end token, stop string, constraint complete
   kLength,     // max_tokens, or the context is full
   kCancelled,  // cancel()
+  // The deadline has passed; or (order deadline) it waited until it could not be met any more. In
+  // the queue (count 0, never admitted), in prefill (count 0) or in decode.
+  kDeadline,
+};
+
+enum class PreemptCause : std::uint8_t {
+  kNone,
+  kBlocks,  // KV blocks were short
+  kClass,   // someone strictly more urgent took the seat or the blocks
+  kForced,  // force_preempt()
 };
 
 struct Event {
@@ -53,6 +65,8 @@ struct Event {
   EventKind kind = EventKind::kAccepted;
   Refusal refusal = Refusal::kNone;
   FinishReason finish = FinishReason::kNone;
+  PreemptCause cause = PreemptCause::kNone;  // kPreempted
+  std::int32_t recomputed_tokens = 0;        // kFinished: of this sequence, computed again
   bool resumed = false;  // kAdmitted: it was preempted before
   bool forked = false;   // kAdmitted: shares a sibling's prompt rather than the cache's
 };
@@ -60,5 +74,6 @@ struct Event {
 const char* to_string(EventKind kind);
 const char* to_string(Refusal refusal);
 const char* to_string(FinishReason reason);
+const char* to_string(PreemptCause cause);
 
 }  // namespace paternoster::scheduler

@@ -27,17 +27,7 @@ void Journal::tag(std::uint8_t record, std::int64_t now_ns) {
 
 void Journal::begin(const Config& config) {
   bytes_.insert(bytes_.end(), std::begin(kJournalMagic), std::end(kJournalMagic));
-  number(static_cast<std::uint64_t>(config.choices.boarding));
-  number(static_cast<std::uint64_t>(config.choices.order));
-  number(static_cast<std::uint64_t>(config.choices.prefill));
-  number(static_cast<std::uint64_t>(config.choices.relief));
-  const Limits& limits = config.limits;
-  for (const std::int32_t limit :
-       {limits.max_seqs, limits.step_tokens, limits.block_size, limits.num_blocks, limits.max_len,
-        limits.max_queue, limits.max_choices, limits.protect_after}) {
-    integer(limit);
-  }
-  number(limits.prefix_cache ? 1 : 0);
+  visit_config(config, [this](auto value) { integer(static_cast<std::int64_t>(value)); });
 }
 
 void Journal::submit(std::int64_t now_ns, const Request& request) {
@@ -83,6 +73,17 @@ void Journal::drain() { bytes_.push_back(kDrainRecord); }
 void Journal::force_preempt(std::int64_t now_ns, SequenceId sequence) {
   tag(kForcePreemptRecord, now_ns);
   number(sequence.value);
+}
+
+void Journal::calibrate(std::int64_t now_ns, const CostModel& cost) {
+  tag(kCalibrateRecord, now_ns);
+  visit_cost(cost, [this](std::int64_t value) { integer(value); });
+}
+
+void Journal::set_weight(std::int64_t now_ns, TenantId tenant, std::int32_t weight) {
+  tag(kWeightRecord, now_ns);
+  number(tenant.value);
+  integer(weight);
 }
 
 std::vector<std::uint8_t> Journal::take() { return std::exchange(bytes_, {}); }

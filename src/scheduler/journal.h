@@ -31,6 +31,8 @@ class Journal {
   void commit(std::int64_t now_ns, const StepResult& result);
   void drain();
   void force_preempt(std::int64_t now_ns, SequenceId sequence);
+  void calibrate(std::int64_t now_ns, const CostModel& cost);
+  void set_weight(std::int64_t now_ns, TenantId tenant, std::int32_t weight);
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
   // What was written since the last take, for drivers that append to a file.

@@ -1,4 +1,5 @@
 // The invariants over time (13 to 20).
+#include <algorithm>
 #include <string>
 
 #include "scheduler/check.h"
@@ -78,29 +79,71 @@ void Ledger::planned(const Scheduler& scheduler) {
   const Plan& plan = state.plan;
   // 17: progress: a plan is empty only if nobody is there.
   if (plan.empty() && !scheduler.idle()) broken(17, "someone is there, someone runs", plan.step);
-  // 18: nobody boards in a step that had to preempt.
-  if (!plan.preempted.empty() && !plan.admitted.empty()) {
-    broken(18, "nobody boards when blocks are short", plan.step);
-  }
-  // 19: nobody boards past somebody who stands before in the queue.
+  check_preempted(state);
   for (const Admission& admission : plan.admitted) {
-    const Slot slot = *state.sequence_slots.find(admission.sequence.value);
-    const auto rank = order::rank_of(state.config.choices.order, state.sequences[slot]);
-    if (!state.queue.empty() && state.queue.top_rank() < rank) {
-      broken(19, "the queue boards in order", admission.sequence.value);
-    }
+    check_admitted(state, *state.sequence_slots.find(admission.sequence.value));
   }
-  // 20: need takes a seat at most protect_after times from one sequence, and never under reserve.
-  for (const SequenceId sequence : plan.preempted) {
-    if (++riders_[sequence.value].preemptions > state.config.limits.protect_after ||
-        state.config.choices.relief == Relief::kReserve) {
-      broken(20, "preemptions by need are bounded", sequence.value);
+}
+
+// 20: a seat is taken at most protect_after times from one sequence, but by strictly higher classes
+// under `priority`; and never for blocks under reserve. 21: only who is outranked by somebody that
+// boards loses its seat to a class.
+void Ledger::check_preempted(const State& state) {
+  const Config& config = state.config;
+  for (const Preemption& one : state.plan.preempted) {
+    const bool by_class = one.cause == PreemptCause::kClass;
+    if (!by_class || config.choices.order == Order::kMultilevel) {
+      if (++riders_[one.sequence.value].preemptions > config.limits.protect_after) {
+        broken(20, "preemptions are bounded", one.sequence.value);
+      }
     }
+    if (!by_class && config.choices.relief == Relief::kReserve) {
+      broken(20, "who reserved is never short", one.sequence.value);
+    }
+    if (by_class && !order::has_classes(config)) broken(21, "classes", one.sequence.value);
   }
+}
+
+bool Ledger::outranks_a_rider(const State& state, const Sequence& sequence) const {
+  if (!order::has_classes(state.config)) return false;
+  const auto outranked = [&](const Sequence& other) {
+    return order::outranks(state.config, state.groups[sequence.group], sequence,
+                           state.groups[other.group], other);
+  };
+  for (const Preemption& one : state.plan.preempted) {
+    const std::uint32_t* slot = state.sequence_slots.find(one.sequence.value);
+    if (slot != nullptr && outranked(state.sequences[*slot])) return true;
+  }
+  return std::ranges::any_of(state.running,
+                             [&](Slot slot) { return outranked(state.sequences[slot]); });
+}
+
+// 18: when blocks are short nobody boards, but over a lower class. 19: nobody boards past somebody
+// who stands before in the queue.
+void Ledger::check_admitted(const State& state, Slot slot) {
+  const Sequence& sequence = state.sequences[slot];
+  const bool blocks_were_short = std::ranges::any_of(
+      state.plan.preempted, [](const auto& one) { return one.cause == PreemptCause::kBlocks; });
+  if (blocks_were_short && !outranks_a_rider(state, sequence)) {
+    broken(18, "nobody boards when blocks are short", sequence.id.value);
+  }
+  if (state.queue.empty()) return;
+  if (state.queue.by_tenant()) {
+    const Slot first = state.queue.fair().first_of(sequence.lane);
+    if (first != kNoSlot && state.sequences[first].turn < sequence.turn) {
+      broken(19, "a tenant's queue boards in order", sequence.id.value);
+    }
+    return;
+  }
+  const Sequence& next = state.sequences[state.queue.top()];
+  if (next.preempted_in == state.plan.step) return;  // lost its seat in this very step
+  if (next.rank < sequence.rank) broken(19, "the queue boards in order", sequence.id.value);
 }
 
 std::optional<Violation> Ledger::check(const Scheduler& scheduler) const {
   if (violation_) return violation_;
+  // What a plan ended is told with the next verb.
+  if (!scheduler.state().delivered && !scheduler.state().events.empty()) return std::nullopt;
   if (scheduler.stats().live_requests != live_) {
     return Violation{13, "accepted = finished + live (" + std::to_string(live_) + ")"};
   }

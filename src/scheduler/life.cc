@@ -8,22 +8,23 @@
 
 namespace paternoster::scheduler {
 
-void begin_verb(State& state) {
+void begin_verb(State& state, std::int64_t now_ns) {
+  state.now_ns = now_ns;
   if (!state.delivered) return;
   state.events.clear();
   state.delivered = false;
 }
 
-Event& emit(State& state, std::int64_t now_ns, EventKind kind, RequestId request) {
+Event& emit(State& state, EventKind kind, RequestId request) {
   Event& event = state.events.emplace_back();
-  event.at_ns = now_ns;
+  event.at_ns = state.now_ns;
   event.kind = kind;
   event.request = request;
   return event;
 }
 
-Event& emit(State& state, std::int64_t now_ns, EventKind kind, const Sequence& sequence) {
-  Event& event = emit(state, now_ns, kind, state.groups[sequence.group].id);
+Event& emit(State& state, EventKind kind, const Sequence& sequence) {
+  Event& event = emit(state, kind, state.groups[sequence.group].id);
   event.sequence = sequence.id;
   event.choice = sequence.choice;
   return event;
@@ -31,13 +32,32 @@ Event& emit(State& state, std::int64_t now_ns, EventKind kind, const Sequence& s
 
 void enqueue(State& state, Slot slot) {
   Sequence& sequence = state.sequences[slot];
+  const Group& group = state.groups[sequence.group];
   sequence.state = SequenceState::kWaiting;
-  state.queue.push(slot, order::rank_of(state.config.choices.order, sequence));
+  sequence.rank = order::rank_of(state.config, group, sequence);
+  state.queue.push(slot, sequence);
+  const Order order = state.config.choices.order;
+  if (!order::promotes(order)) return;
+  if (order == Order::kShortest && sequence.promoted) return;
+  const std::int64_t since_ns = order == Order::kShortest ? group.submitted_ns : state.now_ns;
+  const std::int64_t due_ns = saturating_add(since_ns, state.config.tuning.promotion_ns);
+  state.promotions.push(slot, {due_ns, sequence.turn});
+}
+
+void dequeue(State& state, Slot slot) {
+  state.queue.remove(slot);
+  if (state.promotions.contains(slot)) state.promotions.remove(slot);
+}
+
+void join_level(const State& state, Sequence& sequence) {
+  sequence.level = order::Multilevel::join_level(state.config.tuning, state.config.cost,
+                                                 known_tokens(state, sequence));
+  sequence.served_ns = 0;
 }
 
 void park(State& state, Slot slot) {
   Sequence& sequence = state.sequences[slot];
-  state.queue.remove(slot);
+  dequeue(state, slot);
   sequence.state = SequenceState::kParked;
   ++state.groups[sequence.group].parked;
   ++state.parked;
@@ -60,25 +80,28 @@ void end_prefill(State& state, Slot slot) {
   unpark(state, group);
 }
 
-void preempt(State& state, std::int64_t now_ns, Slot slot) {
+void preempt(State& state, Slot slot, PreemptCause cause) {
   Sequence& sequence = state.sequences[slot];
   PATERNOSTER_CHECK(sequence.state == SequenceState::kRunning);
-  emit(state, now_ns, EventKind::kPreempted, sequence).count = sequence.computed;
+  Event& event = emit(state, EventKind::kPreempted, sequence);
+  event.count = sequence.computed;
+  event.cause = cause;
   ++state.totals.preemptions;
   release_table(state, sequence);
   end_prefill(state, slot);
   enqueue(state, slot);
 }
 
-void finish(State& state, std::int64_t now_ns, Slot slot, FinishReason reason) {
+void finish(State& state, Slot slot, FinishReason reason) {
   Sequence& sequence = state.sequences[slot];
   const Slot group_slot = sequence.group;
   Group& group = state.groups[group_slot];
-  Event& event = emit(state, now_ns, EventKind::kFinished, sequence);
+  Event& event = emit(state, EventKind::kFinished, sequence);
   event.count = static_cast<std::int32_t>(sequence.output.size());
   event.finish = reason;
+  event.recomputed_tokens = sequence.recomputed;
 
-  if (sequence.state == SequenceState::kWaiting) state.queue.remove(slot);
+  if (sequence.state == SequenceState::kWaiting) dequeue(state, slot);
   if (sequence.state == SequenceState::kParked) {
     --group.parked;
     --state.parked;
@@ -86,13 +109,15 @@ void finish(State& state, std::int64_t now_ns, Slot slot, FinishReason reason) {
   release_table(state, sequence);
   sequence.state = SequenceState::kFree;
   end_prefill(state, slot);
+  if (state.deadlines.contains(slot)) state.deadlines.remove(slot);
+  if (state.queue.by_tenant()) state.queue.fair().leave(sequence.lane);
   group.members[static_cast<std::size_t>(sequence.choice)] = kNoSlot;
   state.sequence_slots.erase(sequence.id.value);
   sequence.group = kNoSlot;
   state.free_sequences.push_back(slot);
 
   if (--group.alive > 0) return;
-  emit(state, now_ns, EventKind::kRequestFinished, group.id);
+  emit(state, EventKind::kRequestFinished, group.id);
   ++state.totals.requests_finished;
   if (!group.ever_boarded) --state.queued_requests;
   state.group_slots.erase(group.id.value);

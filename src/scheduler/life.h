@@ -9,14 +9,18 @@
 namespace paternoster::scheduler {
 
 // Events that were returned go; to be called first by every verb.
-void begin_verb(State& state);
+void begin_verb(State& state, std::int64_t now_ns);
 
-// An event about a request, or about one of its sequences; the caller fills the rest.
-Event& emit(State& state, std::int64_t now_ns, EventKind kind, RequestId request);
-Event& emit(State& state, std::int64_t now_ns, EventKind kind, const Sequence& sequence);
+// An event of now about a request, or about one of its sequences; the caller fills the rest.
+Event& emit(State& state, EventKind kind, RequestId request);
+Event& emit(State& state, EventKind kind, const Sequence& sequence);
 
-// Into the waiting queue, at its rank.
+// Into the waiting queue, at its rank; and out of it.
 void enqueue(State& state, Slot slot);
+void dequeue(State& state, Slot slot);
+
+// Order multilevel: the level that its known tokens call for, with a fresh quantum.
+void join_level(const State& state, Sequence& sequence);
 
 // The first of the queue steps aside while a sibling computes the prompt they share.
 void park(State& state, Slot slot);
@@ -28,11 +32,11 @@ void unpark(State& state, Group& group);
 void end_prefill(State& state, Slot slot);
 
 // Running to waiting: blocks are given back, output is kept. The caller removes it from `running`.
-void preempt(State& state, std::int64_t now_ns, Slot slot);
+void preempt(State& state, Slot slot, PreemptCause cause);
 
 // From any state to over: kFinished, and kRequestFinished with the last. A running sequence's slot
 // stays in `running` until the caller calls drop_departed.
-void finish(State& state, std::int64_t now_ns, Slot slot, FinishReason reason);
+void finish(State& state, Slot slot, FinishReason reason);
 
 // Removes from `running` whoever is no longer running, keeping the order.
 void drop_departed(State& state);

@@ -30,7 +30,10 @@ std::uint64_t plan_hash(const Plan& plan) {
     word(admission.cached_tokens);
   }
   word(plan.preempted.size());
-  for (const SequenceId sequence : plan.preempted) word(sequence.value);
+  for (const Preemption& one : plan.preempted) {
+    word(one.sequence.value);
+    word(one.cause);
+  }
   word(plan.waiting.size());
   for (const Waiting& waiting : plan.waiting) {
     word(waiting.sequence.value);

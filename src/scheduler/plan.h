@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "scheduler/event.h"
 
 namespace paternoster::scheduler {
 
@@ -26,8 +27,12 @@ enum class WaitReason : std::uint8_t {
   kBehindEarlier,   // someone earlier in the order cannot board yet
   kSiblingPrefill,  // a sibling computes the prompt they will share
   kPreempted,       // gave up its seat in this very step
+  kClass,           // order priority, multilevel: someone more urgent cannot board yet
+  kShorterFirst,    // order shortest: someone with less to do cannot board yet
+  kEarlierDeadline,  // order deadline: someone with an earlier one cannot board yet
+  kTenantShare,      // order fair: the turn is another tenant's, or an earlier request's of its own
 };
-inline constexpr std::size_t kWaitReasons = 8;
+inline constexpr std::size_t kWaitReasons = 12;
 
 const char* to_string(WaitReason reason);
 
@@ -55,6 +60,11 @@ struct Admission {
   std::int32_t cached_tokens = 0;
 };
 
+struct Preemption {
+  SequenceId sequence;
+  PreemptCause cause = PreemptCause::kBlocks;
+};
+
 struct Waiting {
   SequenceId sequence;
   RequestId request;
@@ -68,7 +78,7 @@ struct Plan {
   std::vector<BlockId> blocks;
   std::vector<BlockCopy> copies;
   std::vector<Admission> admitted;    // who boarded in this step
-  std::vector<SequenceId> preempted;  // who lost the seat in this step
+  std::vector<Preemption> preempted;  // who lost the seat in this step
   // Those whose reason is their own: running sequences that got no token, the first of the queue
   // and those preempted now. Everyone else in the queue waits for `queue_reason`; every parked
   // sequence for kSiblingPrefill. Scheduler::list_waiting spells all of them out.

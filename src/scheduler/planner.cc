@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "scheduler/boarding/boarding.h"
 #include "scheduler/life.h"
+#include "scheduler/order/order.h"
 #include "scheduler/prefill/prefill.h"
 #include "scheduler/relief/relief.h"
 #include "scheduler/tables.h"
@@ -13,18 +13,22 @@ namespace paternoster::scheduler {
 
 void Planner::run() {
   clear_plan();
+  end_overdue();
+  promote();
   if (state_.running.empty()) state_.batch_forming = true;
   bool alone = false;
   if (state_.alone_next) {
     // Somebody's whole prompt did not fit beside the running ones: this step is for prompts.
     state_.alone_next = false;
+    urgent_pass(false);
     boarding_pass();
     alone = !state_.plan.admitted.empty();
   }
   if (!alone) {
     stopped_by_ = WaitReason::kNone;
+    urgent_pass(true);
     running_pass();
-    if (state_.plan.preempted.empty()) boarding_pass();
+    if (!short_of_blocks_) boarding_pass();
   }
   // A batch whose prompts exceed the step's tokens forms over several steps.
   state_.batch_forming = stopped_by_ == WaitReason::kTokenBudget;
@@ -46,29 +50,100 @@ void Planner::clear_plan() {
   state_.plan_slots.clear();
 }
 
+// Ends whoever's deadline has passed, and under `deadline` whoever could only miss it.
+void Planner::end_overdue() {
+  bool left = false;
+  while (!state_.deadlines.empty() && state_.deadlines.top_rank().first < now_ns_) {
+    const Slot slot = state_.deadlines.top();
+    if (may_still_begin(slot)) continue;
+    finish(state_, slot, FinishReason::kDeadline);
+    left = true;
+  }
+  if (left) drop_departed(state_);
+}
+
+// It was to begin by now at the latest; unless more of its prompt has come into the cache, or it has
+// begun: then its deadline itself is looked at next.
+bool Planner::may_still_begin(Slot slot) {
+  const Sequence& sequence = state_.sequences[slot];
+  const Group& group = state_.groups[sequence.group];
+  if (group.deadline_ns < now_ns_) return false;
+  const std::int64_t due_ns = group.ever_boarded ? group.deadline_ns : latest_start_ns(state_, group);
+  if (due_ns < now_ns_) return false;
+  state_.deadlines.remove(slot);
+  state_.deadlines.push(slot, {due_ns, sequence.turn});
+  return true;
+}
+
+void Planner::promote() {
+  for (std::size_t most = state_.promotions.size(); most > 0; --most) {
+    if (state_.promotions.empty() || state_.promotions.top_rank().first > now_ns_) return;
+    const Slot slot = state_.promotions.top();
+    Sequence& sequence = state_.sequences[slot];
+    dequeue(state_, slot);
+    sequence.promoted = true;
+    if (state_.config.choices.order == Order::kMultilevel) join_level(state_, sequence);
+    enqueue(state_, slot);
+  }
+}
+
+void Planner::urgent_pass(bool decodes_follow) {
+  if (state_.queue.empty() || !order::has_classes(state_.config)) return;
+  count_pledges();
+  for (const Slot slot : state_.running) {
+    const bool decodes = tokens_left(state_.sequences[slot]) == 1;
+    held_back_ += decodes_follow && decodes ? 1 : 0;
+  }
+  while (!state_.queue.empty() && !lost_its_seat(state_.queue.top()) &&
+         outranks_anyone(state_.queue.top())) {
+    const Slot slot = state_.queue.top();
+    const WaitReason reason = try_board(slot, true);
+    if (reason == WaitReason::kSiblingPrefill) {
+      park(state_, slot);
+    } else if (reason != WaitReason::kNone) {
+      break;
+    }
+  }
+  held_back_ = 0;
+  departed_ = 0;
+  if (!state_.plan.preempted.empty()) drop_departed(state_);
+}
+
 void Planner::running_pass() {
-  victims_end_ = state_.running.size();
-  bool prompts_on_their_way = false;
   for (const Slot slot : state_.running) {
     const Sequence& sequence = state_.sequences[slot];
-    if (sequence.state != SequenceState::kRunning) continue;  // a victim of this pass
-    if (known_tokens(state_, sequence) - sequence.computed == 1) {
-      grant(slot, 1);
-    } else {
-      prompts_on_their_way = true;
-    }
+    // A victim of this pass, or one that boarded in the urgent pass.
+    if (sequence.state != SequenceState::kRunning || sequence.scheduled > 0) continue;
+    if (tokens_left(sequence) == 1) grant(slot, 1);
   }
-  if (prompts_on_their_way) {
-    for (const Slot slot : state_.running) {
-      const Sequence& sequence = state_.sequences[slot];
-      if (sequence.state != SequenceState::kRunning || sequence.scheduled > 0) continue;
-      const std::int32_t rest = known_tokens(state_, sequence) - sequence.computed;
-      const std::int32_t tokens = prefill::tokens_now(state_.config.choices.prefill, rest,
-                                                      std::max(budget_, 0), step_is_empty());
-      if (tokens > 0) grant(slot, tokens);
-    }
-  }
+  prompt_pass();
   if (!state_.plan.preempted.empty()) drop_departed(state_);
+}
+
+// Prompts on their way, the more urgent classes first.
+void Planner::prompt_pass() {
+  std::vector<Slot>& prompts = state_.prompts;
+  prompts.clear();
+  for (const Slot slot : state_.running) {
+    const Sequence& sequence = state_.sequences[slot];
+    if (sequence.state == SequenceState::kRunning && sequence.scheduled == 0) {
+      prompts.push_back(slot);
+    }
+  }
+  if (order::has_classes(state_.config)) {
+    std::ranges::sort(prompts, {}, [&](Slot slot) {
+      const Sequence& sequence = state_.sequences[slot];
+      return order::rank_of(state_.config, state_.groups[sequence.group], sequence);
+    });
+  }
+  for (const Slot slot : prompts) {
+    const Sequence& sequence = state_.sequences[slot];
+    if (sequence.state != SequenceState::kRunning) continue;
+    const std::int32_t tokens =
+        prefill::tokens_now(state_.config.choices.prefill, tokens_left(sequence),
+                            std::max(budget_, 0), step_is_empty());
+    if (tokens > 0) grant(slot, tokens);
+  }
 }
 
 // Blocks for the next `tokens` of a running sequence, at others' expense if need be. False if it
@@ -89,27 +164,48 @@ bool Planner::grant(Slot slot, std::int32_t tokens) {
   return true;
 }
 
-// Preempts the last admitted sequence that holds no reservation. There is one: whoever asks.
+relief::Candidate Planner::candidate(std::size_t place) const {
+  const Sequence& sequence = state_.sequences[state_.running[place]];
+  return {order::class_of(state_.config, state_.groups[sequence.group], sequence),
+          sequence.computed, place};
+}
+
+// Takes the seat of a victim that holds no reservation. There is one: whoever asks.
 bool Planner::relieve() {
-  while (victims_end_ > 0) {
-    const Slot slot = state_.running[--victims_end_];
-    Sequence& victim = state_.sequences[slot];
-    if (!relief::Recompute::may_be_victim(victim)) continue;
-    budget_ += victim.scheduled;
-    ++victim.preemptions;
-    victim.preempted_in = state_.plan.step;
-    state_.plan.preempted.push_back(victim.id);
-    preempt(state_, now_ns_, slot);
-    return true;
+  std::optional<relief::Candidate> worst;
+  for (std::size_t place = 0; place < state_.running.size(); ++place) {
+    if (!relief::Recompute::may_be_victim(state_.sequences[state_.running[place]])) continue;
+    const relief::Candidate other = candidate(place);
+    if (!worst || relief::is_better_victim(state_.config.choices.victim, other, *worst)) {
+      worst = other;
+    }
   }
-  return false;
+  if (!worst) return false;
+  short_of_blocks_ = true;
+  take_seat_of(state_.running[worst->admitted], PreemptCause::kBlocks);
+  return true;
+}
+
+void Planner::take_seat_of(Slot slot, PreemptCause cause) {
+  Sequence& victim = state_.sequences[slot];
+  budget_ += victim.scheduled;
+  pledged_ -= pledge_of(victim);
+  // Under `priority` ageing bounds how often a higher class takes the seat.
+  if (cause == PreemptCause::kBlocks || state_.config.choices.order == Order::kMultilevel) {
+    ++victim.preemptions;
+  }
+  victim.preempted_in = state_.plan.step;
+  state_.plan.preempted.push_back({victim.id, cause});
+  preempt(state_, slot, cause);
 }
 
 void Planner::boarding_pass() {
   stopped_by_ = WaitReason::kNone;
-  while (!state_.queue.empty()) {
+  if (state_.queue.empty()) return;
+  count_pledges();
+  while (!state_.queue.empty() && !lost_its_seat(state_.queue.top())) {
     const Slot slot = state_.queue.top();
-    stopped_by_ = try_board(slot);
+    stopped_by_ = try_board(slot, false);
     if (stopped_by_ == WaitReason::kSiblingPrefill) {
       park(state_, slot);
     } else if (stopped_by_ != WaitReason::kNone) {
@@ -117,184 +213,6 @@ void Planner::boarding_pass() {
     }
   }
   stopped_by_ = WaitReason::kNone;
-}
-
-const Sequence* Planner::sibling_with_prompt(const Sequence& sequence) const {
-  const Group& group = state_.groups[sequence.group];
-  if (group.alive < 2) return nullptr;
-  const auto prompt = static_cast<std::int32_t>(group.prompt.size());
-  for (const Slot member : group.members) {
-    if (member == kNoSlot) continue;
-    const Sequence& sibling = state_.sequences[member];
-    if (sibling.state == SequenceState::kRunning && sibling.computed >= prompt) return &sibling;
-  }
-  return nullptr;
-}
-
-bool Planner::batch_is_open(const Sequence& sequence, const Sequence* sibling) const {
-  const bool aboard = sibling != nullptr || state_.groups[sequence.group].prefilling != kNoSlot;
-  return boarding::is_open(state_.config.choices.boarding,
-                           {state_.batch_forming, aboard, sequence.ever_boarded});
-}
-
-// The first of the queue boards, or says what keeps it.
-WaitReason Planner::try_board(Slot slot) {
-  Sequence& sequence = state_.sequences[slot];
-  const Limits& limits = state_.config.limits;
-  if (state_.running.size() >= static_cast<std::size_t>(limits.max_seqs)) {
-    return WaitReason::kSeatLimit;
-  }
-  const Sequence* sibling = sibling_with_prompt(sequence);
-  if (!batch_is_open(sequence, sibling)) return WaitReason::kBatchClosed;
-  if (sibling == nullptr && state_.groups[sequence.group].prefilling != kNoSlot) {
-    return WaitReason::kSiblingPrefill;
-  }
-  if (budget_ <= 0) return WaitReason::kTokenBudget;
-
-  Start& start = state_.start;
-  find_start(state_, sequence, sibling, start);
-  const std::int32_t known = known_tokens(state_, sequence);
-  const std::int32_t tokens = prefill::tokens_now(state_.config.choices.prefill,
-                                                  known - start.computed, budget_, step_is_empty());
-  // The whole of what is known must fit, though a chunk would need less: half a prompt helps
-  // nobody.
-  const bool reserve = relief::boards_reserved(state_.config, sequence);
-  const std::int32_t table = reserve ? worst_blocks(state_, sequence) : blocks_for(state_, known);
-  const auto shared = static_cast<std::int32_t>(start.blocks.size());
-  if (table - shared + start.revived > unpromised(state_)) return WaitReason::kNoBlocks;
-  if (tokens == 0) {
-    state_.alone_next = true;
-    return WaitReason::kTokenBudget;
-  }
-  seat(slot, sibling, tokens, reserve);
-  return WaitReason::kNone;
-}
-
-void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool reserve) {
-  Sequence& sequence = state_.sequences[slot];
-  Group& group = state_.groups[sequence.group];
-  const Start& start = state_.start;
-  state_.queue.remove(slot);
-  adopt(state_, sequence, start);
-  sequence.state = SequenceState::kRunning;
-  sequence.holds_reservation = reserve;
-  if (reserve) {
-    sequence.reserved =
-        worst_blocks(state_, sequence) - static_cast<std::int32_t>(start.blocks.size());
-    state_.reserved += sequence.reserved;
-  }
-  reserve_capacity(sequence, group);
-  const auto needed = static_cast<std::size_t>(blocks_for(state_, start.computed + tokens));
-  while (sequence.blocks.size() < needed) grow(state_, sequence);
-  if (start.copy_from) {
-    state_.plan.copies.push_back({*start.copy_from, sequence.blocks[start.blocks.size()]});
-    ++state_.totals.blocks_copied;
-  }
-  sequence.scheduled = tokens;
-  budget_ -= tokens;
-  state_.running.push_back(slot);
-  const bool whole_prompt = start.computed >= prompt_tokens(state_, sequence);
-  if (group.alive > 1 && sibling == nullptr && !whole_prompt) group.prefilling = slot;
-  const bool resumed = sequence.ever_boarded;
-  if (!group.ever_boarded) --state_.queued_requests;
-  group.ever_boarded = sequence.ever_boarded = true;
-  announce(sequence, resumed);
-}
-
-// So that decoding never allocates.
-void Planner::reserve_capacity(Sequence& sequence, const Group& group) {
-  const auto worst = static_cast<std::size_t>(worst_blocks(state_, sequence));
-  sequence.blocks.reserve(worst);
-  sequence.output.reserve(static_cast<std::size_t>(group.max_new));
-  if (!state_.config.limits.prefix_cache) return;
-  sequence.hashes.reserve(worst);
-  sequence.nodes.reserve(worst);
-}
-
-void Planner::announce(const Sequence& sequence, bool resumed) {
-  const Start& start = state_.start;
-  Event& event = emit(state_, now_ns_, EventKind::kAdmitted, sequence);
-  event.count = start.computed;
-  event.resumed = resumed;
-  event.forked = start.forked;
-  state_.plan.admitted.push_back({sequence.id, start.computed});
-  if (start.forked) {
-    state_.totals.tokens_forked += static_cast<std::uint64_t>(start.computed);
-  } else if (state_.config.limits.prefix_cache) {
-    state_.totals.prefix_queried += static_cast<std::uint64_t>(known_tokens(state_, sequence));
-    state_.totals.prefix_hits += static_cast<std::uint64_t>(start.computed);
-  }
-}
-
-void Planner::write_entries() {
-  for (const Slot slot : state_.running) {
-    if (state_.sequences[slot].scheduled > 0) {
-      write_entry(slot);
-    } else {
-      const Sequence& sequence = state_.sequences[slot];
-      state_.plan.waiting.push_back(
-          {sequence.id, state_.groups[sequence.group].id, WaitReason::kTokenBudget});
-    }
-  }
-  state_.in_flight = !state_.plan.run.empty();
-}
-
-void Planner::write_entry(Slot slot) {
-  Plan& plan = state_.plan;
-  Sequence& sequence = state_.sequences[slot];
-  RunEntry& entry = plan.run.emplace_back();
-  state_.plan_slots.push_back(slot);
-  entry.sequence = sequence.id;
-  entry.request = state_.groups[sequence.group].id;
-  entry.choice = sequence.choice;
-  entry.first_position = sequence.computed;
-  entry.first_token = static_cast<std::uint32_t>(plan.tokens.size());
-  entry.token_count = static_cast<std::uint32_t>(sequence.scheduled);
-  entry.first_block = static_cast<std::uint32_t>(plan.blocks.size());
-  entry.block_count = static_cast<std::uint32_t>(sequence.blocks.size());
-  const std::int32_t end = sequence.computed + sequence.scheduled;
-  entry.samples = end == known_tokens(state_, sequence);
-  for (std::int32_t at = sequence.computed; at < end; ++at) {
-    plan.tokens.push_back(token_at(state_, sequence, at));
-  }
-  plan.blocks.insert(plan.blocks.end(), sequence.blocks.begin(), sequence.blocks.end());
-
-  const std::int32_t again = std::min(end, sequence.high_water) - sequence.computed;
-  state_.totals.tokens_recomputed += static_cast<std::uint64_t>(std::max(again, 0));
-  state_.totals.tokens_planned += static_cast<std::uint64_t>(sequence.scheduled);
-}
-
-void Planner::write_reasons() {
-  Plan& plan = state_.plan;
-  auto& counts = state_.totals.waiting_by_reason;
-  std::fill(std::begin(counts), std::end(counts), 0);
-  counts[static_cast<std::size_t>(WaitReason::kTokenBudget)] =
-      static_cast<std::int32_t>(plan.waiting.size());
-  for (const SequenceId id : plan.preempted) {
-    const Slot slot = *state_.sequence_slots.find(id.value);
-    plan.waiting.push_back(
-        {id, state_.groups[state_.sequences[slot].group].id, WaitReason::kPreempted});
-  }
-  counts[static_cast<std::size_t>(WaitReason::kPreempted)] =
-      static_cast<std::int32_t>(plan.preempted.size());
-  counts[static_cast<std::size_t>(WaitReason::kSiblingPrefill)] = state_.parked;
-
-  state_.head = {};
-  state_.head_reason = WaitReason::kNone;
-  auto rest = static_cast<std::int32_t>(state_.queue.size() - plan.preempted.size());
-  if (rest == 0) return;
-  const Sequence& head = state_.sequences[state_.queue.top()];
-  const bool everyone =
-      stopped_by_ == WaitReason::kSeatLimit || stopped_by_ == WaitReason::kBatchClosed;
-  plan.queue_reason = everyone ? stopped_by_ : WaitReason::kBehindEarlier;
-  if (stopped_by_ != WaitReason::kNone) {
-    state_.head = head.id;
-    state_.head_reason = stopped_by_;
-    plan.waiting.push_back({head.id, state_.groups[head.group].id, stopped_by_});
-    ++counts[static_cast<std::size_t>(stopped_by_)];
-    --rest;
-  }
-  counts[static_cast<std::size_t>(plan.queue_reason)] += rest;
 }
 
 }  // namespace paternoster::scheduler

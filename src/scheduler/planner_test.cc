@@ -102,7 +102,8 @@ TEST(Recompute, TheLastAdmittedGivesUpItsSeatAndComesBackBeforeTheQueue) {
   const Event second = lift.submit(Lift::prompt(6, 50), 10);
   const Event third = lift.submit(Lift::prompt(2, 90), 4);
   while (lift.plan().preempted.empty()) lift.commit();
-  EXPECT_EQ(lift.scheduler.last_plan().preempted, std::vector{second.sequence});
+  ASSERT_EQ(lift.scheduler.last_plan().preempted.size(), 1u);
+  EXPECT_EQ(lift.scheduler.last_plan().preempted[0].sequence, second.sequence);
   EXPECT_EQ(lift.reason_of(second.sequence), WaitReason::kPreempted);
   EXPECT_EQ(lift.reason_of(third.sequence), WaitReason::kBehindEarlier);
   lift.commit();

@@ -3,6 +3,7 @@
 // abort.
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "scheduler/journal.h"
 #include "scheduler/journal_format.h"
@@ -55,22 +56,24 @@ class Reader {
   bool cut_off_ = false;
 };
 
+// A number into whatever it is: a choice, a limit, a switch. One out of range saturates and fails
+// validation.
+template <typename T>
+void read_into(Reader& reader, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = reader.integer() != 0;
+  } else if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(std::clamp<std::int64_t>(reader.integer(), 0, 255));
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    value = reader.small();
+  } else {
+    value = reader.integer();
+  }
+}
+
 Config read_config(Reader& reader) {
   Config config;
-  const auto choice = [&] {
-    return static_cast<std::uint8_t>(std::min<std::uint64_t>(reader.number(), 255));
-  };
-  config.choices.boarding = static_cast<Boarding>(choice());
-  config.choices.order = static_cast<Order>(choice());
-  config.choices.prefill = static_cast<Prefill>(choice());
-  config.choices.relief = static_cast<Relief>(choice());
-  Limits& limits = config.limits;
-  for (std::int32_t* limit :
-       {&limits.max_seqs, &limits.step_tokens, &limits.block_size, &limits.num_blocks,
-        &limits.max_len, &limits.max_queue, &limits.max_choices, &limits.protect_after}) {
-    *limit = reader.small();
-  }
-  limits.prefix_cache = reader.number() != 0;
+  visit_config(config, [&](auto& value) { read_into(reader, value); });
   return config;
 }
 
@@ -110,6 +113,10 @@ class Player {
         return commit();
       case kForcePreemptRecord:
         return force_preempt();
+      case kCalibrateRecord:
+        return calibrate();
+      case kWeightRecord:
+        return set_weight();
       default:
         return reader_.cut_off();
     }
@@ -171,6 +178,16 @@ class Player {
     if (scheduler_.in_flight()) return false;
     scheduler_.force_preempt(now_ns_, id);
     return true;
+  }
+  bool calibrate() {
+    CostModel cost;
+    visit_cost(cost, [this](std::int64_t& value) { value = reader_.integer(); });
+    return reader_.cut_off() || scheduler_.calibrate(now_ns_, cost).has_value();
+  }
+  bool set_weight() {
+    const TenantId tenant{static_cast<std::uint32_t>(reader_.number())};
+    const std::int32_t weight = reader_.small();
+    return reader_.cut_off() || scheduler_.set_weight(now_ns_, tenant, weight).has_value();
   }
   bool belongs(const StepResult& result) const {
     if (!scheduler_.in_flight())

@@ -22,7 +22,7 @@ struct Request {
   bool reads_prefix_cache = true;
 
   // Whom the work is charged to (order fair).
-  TenantId tenant;
+  TenantId tenant{};
   // The class: a lower value is more urgent, as in vLLM (order priority).
   std::int32_t priority = 0;
   // New tokens a choice that the client expects, at most max_tokens; 0: unknown, then max_tokens

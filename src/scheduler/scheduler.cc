@@ -1,12 +1,14 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "scheduler/boarding/boarding.h"
 #include "scheduler/journal.h"
 #include "scheduler/life.h"
+#include "scheduler/order/order.h"
 #include "scheduler/planner.h"
 #include "scheduler/state.h"
 #include "scheduler/tables.h"
@@ -19,11 +21,26 @@ std::span<const Event> deliver(State& state) {
   return state.events;
 }
 
+// The deadline has passed; or, where the order goes by deadlines, cannot be met even alone.
+bool is_hopeless(const State& state, const Request& request) {
+  if (request.deadline_ns == 0) return false;
+  if (request.deadline_ns <= state.now_ns) return true;
+  if (state.config.choices.order != Order::kDeadline) return false;
+  const auto prompt = static_cast<std::int64_t>(request.prompt.size());
+  const auto starts_too_late = [&](std::int64_t cached) {
+    return order::Deadline::latest_start_ns(state.config.cost, request.deadline_ns, prompt, cached,
+                                            request.expected_tokens) < state.now_ns;
+  };
+  if (!starts_too_late(0)) return false;
+  return !request.reads_prefix_cache ||
+         starts_too_late(cached_tokens(state, request.prompt, request.cache_namespace));
+}
+
 Refusal refusal_of(const State& state, const Request& request) {
   const Limits& limits = state.config.limits;
   if (state.draining) return Refusal::kDraining;
   if (request.prompt.empty() || request.max_tokens < 1 || request.choices < 1 ||
-      request.choices > limits.max_choices) {
+      request.choices > limits.max_choices || request.expected_tokens < 0) {
     return Refusal::kInvalid;
   }
   const auto prompt = static_cast<std::int64_t>(request.prompt.size());
@@ -36,7 +53,7 @@ Refusal refusal_of(const State& state, const Request& request) {
       boarding::open_seats(state.config.choices.boarding,
                            static_cast<std::int32_t>(state.running.size()), limits.max_seqs);
   if (state.queued_requests >= std::int64_t{limits.max_queue} + seats) return Refusal::kQueueFull;
-  return Refusal::kNone;
+  return is_hopeless(state, request) ? Refusal::kDeadlineHopeless : Refusal::kNone;
 }
 
 template <typename T>
@@ -54,6 +71,7 @@ Slot new_sequence(State& state, Slot group, std::int32_t choice) {
   const Slot slot = new_slot(state.sequences, state.free_sequences);
   Sequence& sequence = state.sequences[slot];
   sequence.id = SequenceId{state.next_sequence++};
+  sequence.turn = state.next_turn++;
   sequence.group = group;
   sequence.choice = choice;
   sequence.output.clear();
@@ -61,19 +79,39 @@ Slot new_sequence(State& state, Slot group, std::int32_t choice) {
   sequence.high_water = 0;
   sequence.preemptions = 0;
   sequence.preempted_in = 0;
+  sequence.recomputed = 0;
+  sequence.promoted = false;
   sequence.ever_boarded = false;
   state.sequence_slots.put(sequence.id.value, slot);
   return slot;
 }
 
-void accept(State& state, std::int64_t now_ns, Request request) {
+// A new sequence enters the order.
+void join(State& state, Slot slot, TenantId tenant) {
+  Sequence& sequence = state.sequences[slot];
+  const Group& group = state.groups[sequence.group];
+  if (state.queue.by_tenant()) sequence.lane = state.queue.fair().enter(tenant);
+  if (state.config.choices.order == Order::kMultilevel) join_level(state, sequence);
+  if (group.deadline_ns != 0) {
+    const bool by_deadline = state.config.choices.order == Order::kDeadline;
+    const std::int64_t due_ns = by_deadline ? latest_start_ns(state, group) : group.deadline_ns;
+    state.deadlines.push(slot, {due_ns, sequence.turn});
+  }
+  enqueue(state, slot);
+}
+
+void accept(State& state, Request request) {
   const Slot slot = new_slot(state.groups, state.free_groups);
   Group& group = state.groups[slot];
   const auto prompt = static_cast<std::int32_t>(request.prompt.size());
   group.id = request.id;
   group.prompt = std::move(request.prompt);
   group.cache_namespace = request.cache_namespace;
+  group.submitted_ns = state.now_ns;
+  group.deadline_ns = request.deadline_ns;
+  group.priority = request.priority;
   group.max_new = std::min(request.max_tokens, state.config.limits.max_len - prompt);
+  group.expected = std::min(request.expected_tokens, group.max_new);
   group.alive = request.choices;
   group.parked = 0;
   group.prefilling = kNoSlot;
@@ -84,19 +122,29 @@ void accept(State& state, std::int64_t now_ns, Request request) {
   ++state.queued_requests;
   ++state.totals.requests_accepted;
 
-  Event& event = emit(state, now_ns, EventKind::kAccepted, group.id);
+  Event& event = emit(state, EventKind::kAccepted, group.id);
   event.sequence = SequenceId{state.next_sequence};
   event.count = request.choices;
   for (std::int32_t choice = 0; choice < request.choices; ++choice) {
     const Slot member = new_sequence(state, slot, choice);
     group.members.push_back(member);
-    enqueue(state, member);
+    join(state, member, request.tenant);
+  }
+}
+
+// The order's books: what the sequence got from this step.
+void serve(State& state, Sequence& sequence, bool drew) {
+  const Tuning& tuning = state.config.tuning;
+  if (state.config.choices.order == Order::kMultilevel) {
+    const std::int64_t step_ns = saturating_subtract(state.now_ns, state.planned_ns);
+    order::Multilevel::served(tuning, sequence, std::max<std::int64_t>(step_ns, 0));
+  } else if (drew && state.queue.by_tenant()) {
+    state.queue.fair().charge(sequence.lane, tuning.output_charge);
   }
 }
 
 // What one entry of the plan came to. `outcome` is null if it did not sample.
-void commit_entry(State& state, std::int64_t now_ns, Slot slot, const RunEntry& entry,
-                  const Outcome* outcome) {
+void commit_entry(State& state, Slot slot, const RunEntry& entry, const Outcome* outcome) {
   Sequence& sequence = state.sequences[slot];
   if (sequence.state != SequenceState::kRunning || sequence.id != entry.sequence)
     return;  // cancelled
@@ -105,18 +153,19 @@ void commit_entry(State& state, std::int64_t now_ns, Slot slot, const RunEntry& 
   sequence.high_water = std::max(sequence.high_water, sequence.computed);
   index_computed(state, sequence);
   if (sequence.computed >= prompt_tokens(state, sequence)) end_prefill(state, slot);
+  serve(state, sequence, outcome != nullptr);
   if (outcome == nullptr) return;
 
-  Event& event = emit(state, now_ns, EventKind::kToken, sequence);
+  Event& event = emit(state, EventKind::kToken, sequence);
   event.token = outcome->token;
   event.count = static_cast<std::int32_t>(sequence.output.size());
   sequence.output.push_back(outcome->token);
   ++state.totals.tokens_sampled;
   if (outcome->stop) {
-    finish(state, now_ns, slot, FinishReason::kStop);
+    finish(state, slot, FinishReason::kStop);
   } else if (static_cast<std::int32_t>(sequence.output.size()) >=
              state.groups[sequence.group].max_new) {
-    finish(state, now_ns, slot, FinishReason::kLength);
+    finish(state, slot, FinishReason::kLength);
   }
 }
 
@@ -135,27 +184,27 @@ Scheduler::~Scheduler() = default;
 std::span<const Event> Scheduler::submit(std::int64_t now_ns, Request request) {
   State& state = *state_;
   PATERNOSTER_CHECK(!live(request.id));
-  begin_verb(state);
+  begin_verb(state, now_ns);
   if (state.journal != nullptr) state.journal->submit(now_ns, request);
   if (const Refusal refusal = refusal_of(state, request); refusal != Refusal::kNone) {
-    emit(state, now_ns, EventKind::kRefused, request.id).refusal = refusal;
+    emit(state, EventKind::kRefused, request.id).refusal = refusal;
     ++state.totals.requests_refused;
   } else {
-    accept(state, now_ns, std::move(request));
+    accept(state, std::move(request));
   }
   return deliver(state);
 }
 
 std::span<const Event> Scheduler::cancel(std::int64_t now_ns, RequestId request) {
   State& state = *state_;
-  begin_verb(state);
+  begin_verb(state, now_ns);
   if (state.journal != nullptr) state.journal->cancel(now_ns, request);
   if (const Slot* group = state.group_slots.find(request.value)) {
     // The group's slot is freed with its last member; its vector of members is not touched by that.
     const Slot group_slot = *group;
     for (std::size_t choice = 0; choice < state.groups[group_slot].members.size(); ++choice) {
       const Slot member = state.groups[group_slot].members[choice];
-      if (member != kNoSlot) finish(state, now_ns, member, FinishReason::kCancelled);
+      if (member != kNoSlot) finish(state, member, FinishReason::kCancelled);
     }
     drop_departed(state);
   }
@@ -165,7 +214,8 @@ std::span<const Event> Scheduler::cancel(std::int64_t now_ns, RequestId request)
 const Plan& Scheduler::plan(std::int64_t now_ns) {
   State& state = *state_;
   PATERNOSTER_CHECK(!state.in_flight);
-  begin_verb(state);
+  begin_verb(state, now_ns);
+  state.planned_ns = now_ns;
   Planner(state, now_ns).run();
   ++state.totals.steps;
   if (state.journal != nullptr) state.journal->plan(now_ns, state.plan);
@@ -175,7 +225,7 @@ const Plan& Scheduler::plan(std::int64_t now_ns) {
 std::span<const Event> Scheduler::commit(std::int64_t now_ns, const StepResult& result) {
   State& state = *state_;
   PATERNOSTER_CHECK(state.in_flight || (state.plan.empty() && result.outcomes.empty()));
-  begin_verb(state);
+  begin_verb(state, now_ns);
   if (state.journal != nullptr) state.journal->commit(now_ns, result);
   state.in_flight = false;
   std::size_t next = 0;
@@ -187,7 +237,7 @@ std::span<const Event> Scheduler::commit(std::int64_t now_ns, const StepResult& 
                         result.outcomes[next].sequence == entry.sequence);
       outcome = &result.outcomes[next++];
     }
-    commit_entry(state, now_ns, state.plan_slots[at], entry, outcome);
+    commit_entry(state, state.plan_slots[at], entry, outcome);
   }
   PATERNOSTER_CHECK(next == result.outcomes.size());
   drop_departed(state);
@@ -195,7 +245,7 @@ std::span<const Event> Scheduler::commit(std::int64_t now_ns, const StepResult& 
 }
 
 void Scheduler::drain() {
-  begin_verb(*state_);
+  begin_verb(*state_, state_->now_ns);
   if (state_->journal != nullptr) state_->journal->drain();
   state_->draining = true;
 }
@@ -203,13 +253,35 @@ void Scheduler::drain() {
 bool Scheduler::force_preempt(std::int64_t now_ns, SequenceId sequence) {
   State& state = *state_;
   PATERNOSTER_CHECK(!state.in_flight);
-  begin_verb(state);
+  begin_verb(state, now_ns);
   if (state.journal != nullptr) state.journal->force_preempt(now_ns, sequence);
   const Slot* slot = state.sequence_slots.find(sequence.value);
   if (slot == nullptr || state.sequences[*slot].state != SequenceState::kRunning) return false;
-  preempt(state, now_ns, *slot);
+  preempt(state, *slot, PreemptCause::kForced);
   drop_departed(state);
   return true;
+}
+
+Result<void> Scheduler::calibrate(std::int64_t now_ns, const CostModel& cost) {
+  State& state = *state_;
+  if (auto valid = validate(cost); !valid) return valid;
+  begin_verb(state, now_ns);
+  if (state.journal != nullptr) state.journal->calibrate(now_ns, cost);
+  state.config.cost = cost;
+  return {};
+}
+
+Result<void> Scheduler::set_weight(std::int64_t now_ns, TenantId tenant, std::int32_t weight) {
+  State& state = *state_;
+  if (weight < 1 || weight > order::Fair::kMostWeight) {
+    return failure(ErrorCode::kInvalidArgument,
+                   "a tenant's weight is " + std::to_string(weight) + ", must be from 1 to " +
+                       std::to_string(order::Fair::kMostWeight));
+  }
+  begin_verb(state, now_ns);
+  if (state.journal != nullptr) state.journal->set_weight(now_ns, tenant, weight);
+  if (state.queue.by_tenant()) state.queue.fair().set_weight(tenant, weight);
+  return {};
 }
 
 void Scheduler::record_to(Journal* journal) {

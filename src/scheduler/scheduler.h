@@ -89,6 +89,15 @@ class Scheduler {
   // From now on submit refuses; what was accepted is finished. Never undone.
   void drain();
 
+  // ---- what drivers learn on the way
+
+  // What steps take, as measured: orders and prefills that weigh time go by it from now on. The
+  // error names the coefficient out of range; then nothing has changed.
+  Result<void> calibrate(std::int64_t now_ns, const CostModel& cost);
+
+  // The tenant's share under order `fair`, from 1 to 1000; others have 10. It outlives its requests.
+  Result<void> set_weight(std::int64_t now_ns, TenantId tenant, std::int32_t weight);
+
   // ---- for tests and journals
 
   // Takes the seat of a running sequence as if blocks had run short. False if it does not run. Not

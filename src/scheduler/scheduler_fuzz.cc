@@ -8,13 +8,20 @@
 #include "scheduler/testing/script.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using paternoster::scheduler::testing::Script;
+  using namespace paternoster::scheduler;
+  using testing::Script;
   const std::span<const std::uint8_t> bytes(data, size);
   if (size > 4 && data[0] == 'P' && data[1] == 'N') {
     // Bigger pools than this are valid and only slow.
-    std::vector<std::uint8_t> journal{'P', 'N', 'J', '2', 1, 0, 1, 1, 6, 16, 4, 32, 80, 8, 8, 4, 1};
-    journal.insert(journal.end(), bytes.begin() + 2, bytes.end());
-    static_cast<void>(paternoster::scheduler::replay(journal));
+    Journal small;
+    Config config;
+    config.choices.order = static_cast<Order>(data[2] % 6);
+    config.limits = {.max_seqs = 3, .step_tokens = 8, .block_size = 2, .num_blocks = 16,
+                     .max_len = 40, .max_queue = 4, .max_choices = 4, .protect_after = 2};
+    small.begin(config);
+    std::vector<std::uint8_t> journal = small.take();
+    journal.insert(journal.end(), bytes.begin() + 3, bytes.end());
+    static_cast<void>(replay(journal));
     return 0;
   }
   auto at = std::make_shared<std::size_t>(0);

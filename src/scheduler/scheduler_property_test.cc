@@ -38,7 +38,10 @@ void run_script(const Config& config, std::uint64_t seed, int verbs, Sum& sum) {
   for (int verb = 0; verb < verbs && script.act(); ++verb) {
   }
   script.finish();
-  ASSERT_EQ(script.failure(), "") << "PATERNOSTER_SEED=" << seed;
+  ASSERT_EQ(script.failure(), "")
+      << "PATERNOSTER_SEED=" << seed << " " << to_string(config.choices.boarding) << " "
+      << to_string(config.choices.order) << " " << to_string(config.choices.prefill) << " "
+      << to_string(config.choices.relief) << " " << to_string(config.choices.victim);
   const Stats stats = script.stats();
   sum.steps += stats.steps;
   sum.preemptions += stats.preemptions;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "scheduler/order/rank.h"
 
 namespace paternoster::scheduler {
 
@@ -35,6 +36,12 @@ struct Sequence {
   Slot group = kNoSlot;
   std::int32_t choice = 0;
   SequenceState state = SequenceState::kFree;
+  std::uint64_t turn = 0;      // of arrival; no two are equal
+  order::Rank rank;            // when it joined the queue last (not under fair)
+  std::uint32_t lane = 0;      // order fair: its tenant
+  std::int32_t level = 0;      // order multilevel
+  std::int64_t served_ns = 0;  // order multilevel: of its quantum, used
+  bool promoted = false;       // order shortest: has waited its promotion_ns
 
   std::vector<TokenId> output;
   std::vector<BlockId> blocks;        // the block table: covers at least `computed` tokens
@@ -44,7 +51,8 @@ struct Sequence {
   std::int32_t scheduled = 0;         // tokens that the plan in flight computes
   std::int32_t high_water = 0;        // most tokens ever computed: below it, work is done again
   std::int32_t reserved = 0;          // blocks set aside for this sequence, not yet in `blocks`
-  std::int32_t preemptions = 0;       // by need; forced ones do not count towards protection
+  std::int32_t recomputed = 0;        // tokens computed again so far
+  std::int32_t preemptions = 0;       // that count towards protection (relief/)
   std::uint64_t preempted_in = 0;     // the step whose plan took its seat last
   bool holds_reservation = false;  // boarded with its worst case set aside: never preempted by need
   bool ever_boarded = false;
@@ -56,7 +64,11 @@ struct Group {
   std::vector<TokenId> prompt;
   std::vector<Slot> members;  // by choice; kNoSlot once ended
   std::uint64_t cache_namespace = 0;
-  std::int32_t max_new = 0;  // new tokens a choice may have: max_tokens cut by max_len
+  std::int64_t submitted_ns = 0;
+  std::int64_t deadline_ns = 0;  // 0: none
+  std::int32_t priority = 0;
+  std::int32_t expected = 0;  // new tokens a choice, as declared; 0: unknown
+  std::int32_t max_new = 0;   // new tokens a choice may have: max_tokens cut by max_len
   std::int32_t alive = 0;    // members that have not ended
   std::int32_t parked = 0;
   Slot prefilling = kNoSlot;  // the running member that computes the prompt for all

@@ -15,7 +15,7 @@
 #include "scheduler/choices.h"
 #include "scheduler/event.h"
 #include "scheduler/flat_map.h"
-#include "scheduler/order/waiting_queue.h"
+#include "scheduler/order/queue.h"
 #include "scheduler/plan.h"
 #include "scheduler/prefix_index.h"
 #include "scheduler/scheduler.h"
@@ -40,7 +40,8 @@ struct State {
       : config(configuration),
         pool(configuration.limits.num_blocks),
         index(configuration.limits.prefix_cache ? configuration.limits.num_blocks : 0,
-              configuration.limits.block_size) {}
+              configuration.limits.block_size),
+        queue(configuration.choices.order) {}
 
   Config config;
   BlockPool pool;
@@ -54,13 +55,18 @@ struct State {
   FlatMap sequence_slots;  // id -> slot
   FlatMap group_slots;     // id -> slot
   std::uint64_t next_sequence = 1;
+  std::uint64_t next_turn = 1;
 
-  order::WaitingQueue queue;
+  std::int64_t now_ns = 0;  // of the verb
+  order::Queue queue;
+  order::WaitingQueue promotions;  // of those who wait, by when they have waited promotion_ns
+  order::WaitingQueue deadlines;   // of everyone with a deadline, by when it must be looked at
   std::vector<Slot> running;  // in admission order
   std::int32_t parked = 0;
   std::int32_t queued_requests = 0;
 
   Plan plan;
+  std::int64_t planned_ns = 0;
   std::vector<Slot> plan_slots;  // of each entry of plan.run
   WaitReason head_reason = WaitReason::kNone;
   SequenceId head;  // whom head_reason is about
@@ -75,6 +81,8 @@ struct State {
   Journal* journal = nullptr;
   std::vector<TokenId> block_tokens;  // scratch: the tokens of one block
   Start start;                        // scratch: of the one who tries to board
+  std::vector<Slot> victims;          // scratch: whose seats it would take
+  std::vector<Slot> prompts;          // scratch: running, with more than a token to compute
 };
 
 inline std::int32_t known_tokens(const State& state, const Sequence& sequence) {

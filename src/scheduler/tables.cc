@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "scheduler/order/deadline.h"
 
 namespace paternoster::scheduler {
 namespace {
@@ -110,6 +111,31 @@ void find_start(State& state, Sequence& sequence, const Sequence* sibling, Start
   start.clear();
   find_cached(state, sequence, start);
   if (sibling != nullptr) find_fork(state, sequence, *sibling, start);
+}
+
+std::int32_t cached_tokens(const State& state, std::span<const TokenId> prompt,
+                           std::uint64_t cache_namespace) {
+  if (!state.config.limits.prefix_cache) return 0;
+  const auto size = static_cast<std::size_t>(state.config.limits.block_size);
+  PrefixIndex::Key key{PrefixIndex::root_hash(cache_namespace), PrefixIndex::kRoot,
+                       cache_namespace};
+  std::size_t found_tokens = 0;
+  for (; found_tokens + size < prompt.size(); found_tokens += size) {
+    const auto tokens = prompt.subspan(found_tokens, size);
+    key.hash = PrefixIndex::chain(key.hash, tokens);
+    const auto found = state.index.find(key, tokens);
+    if (!found) break;
+    key.parent = state.index.node(*found);
+  }
+  return static_cast<std::int32_t>(found_tokens);
+}
+
+std::int64_t latest_start_ns(const State& state, const Group& group) {
+  const std::int32_t cached =
+      group.reads_prefix_cache ? cached_tokens(state, group.prompt, group.cache_namespace) : 0;
+  return order::Deadline::latest_start_ns(state.config.cost, group.deadline_ns,
+                                          static_cast<std::int64_t>(group.prompt.size()), cached,
+                                          group.expected);
 }
 
 void adopt(State& state, Sequence& sequence, const Start& start) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "scheduler/state.h"
 
@@ -24,6 +25,13 @@ void grow(State& state, Sequence& sequence);
 
 // The longest start: the cached prefix, or a running sibling's prompt but for its last token.
 void find_start(State& state, Sequence& sequence, const Sequence* sibling, Start& start);
+
+// Tokens at the beginning of a request's prompt that the cache has now. O(prompt).
+std::int32_t cached_tokens(const State& state, std::span<const TokenId> prompt,
+                           std::uint64_t cache_namespace);
+
+// Order deadline: when the request must begin at the latest, given what the cache has now.
+std::int64_t latest_start_ns(const State& state, const Group& group);
 
 // Takes what find_start found. The table must be empty.
 void adopt(State& state, Sequence& sequence, const Start& start);

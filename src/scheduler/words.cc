@@ -1,8 +1,75 @@
 // The words for enumerations, in logs, metrics and the live feed.
+#include "scheduler/choices.h"
 #include "scheduler/event.h"
 #include "scheduler/plan.h"
 
 namespace paternoster::scheduler {
+
+const char* to_string(Boarding boarding) {
+  switch (boarding) {
+    case Boarding::kStatic:
+      return "static";
+    case Boarding::kContinuous:
+      return "continuous";
+  }
+  return "?";
+}
+
+const char* to_string(Order order) {
+  switch (order) {
+    case Order::kFcfs:
+      return "fcfs";
+    case Order::kPriority:
+      return "priority";
+    case Order::kShortest:
+      return "shortest";
+    case Order::kDeadline:
+      return "deadline";
+    case Order::kFair:
+      return "fair";
+    case Order::kMultilevel:
+      return "multilevel";
+  }
+  return "?";
+}
+
+const char* to_string(Prefill prefill) {
+  switch (prefill) {
+    case Prefill::kWhole:
+      return "whole";
+    case Prefill::kChunked:
+      return "chunked";
+  }
+  return "?";
+}
+
+const char* to_string(Relief relief) {
+  switch (relief) {
+    case Relief::kReserve:
+      return "reserve";
+    case Relief::kRecompute:
+      return "recompute";
+  }
+  return "?";
+}
+
+const char* to_string(Victim victim) {
+  return victim == Victim::kLatest ? "latest" : "least_work";
+}
+
+const char* to_string(PreemptCause cause) {
+  switch (cause) {
+    case PreemptCause::kNone:
+      return "none";
+    case PreemptCause::kBlocks:
+      return "blocks";
+    case PreemptCause::kClass:
+      return "class";
+    case PreemptCause::kForced:
+      return "forced";
+  }
+  return "?";
+}
 
 const char* to_string(EventKind kind) {
   switch (kind) {
@@ -38,6 +105,8 @@ const char* to_string(Refusal refusal) {
       return "queue_full";
     case Refusal::kDraining:
       return "draining";
+    case Refusal::kDeadlineHopeless:
+      return "deadline_hopeless";
   }
   return "?";
 }
@@ -52,6 +121,8 @@ const char* to_string(FinishReason reason) {
       return "length";
     case FinishReason::kCancelled:
       return "cancelled";
+    case FinishReason::kDeadline:
+      return "deadline";
   }
   return "?";
 }
@@ -74,6 +145,14 @@ const char* to_string(WaitReason reason) {
       return "sibling_prefill";
     case WaitReason::kPreempted:
       return "preempted";
+    case WaitReason::kClass:
+      return "class";
+    case WaitReason::kShorterFirst:
+      return "shorter_first";
+    case WaitReason::kEarlierDeadline:
+      return "earlier_deadline";
+    case WaitReason::kTenantShare:
+      return "tenant_share";
   }
   return "?";
 }

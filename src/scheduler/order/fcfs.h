@@ -8,7 +8,7 @@
 namespace paternoster::scheduler::order {
 
 struct Fcfs {
-  static Rank rank(const Sequence& sequence) { return {0, sequence.id.value}; }
+  static Rank rank(const Sequence& sequence) { return {0, sequence.turn}; }
 };
 
 }  // namespace paternoster::scheduler::order

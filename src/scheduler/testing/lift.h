@@ -54,9 +54,8 @@ class Lift {
     return decided;
   }
   void commit() {
-    if (!scheduler.in_flight()) return;
     StepResult result;
-    model.execute(scheduler.last_plan(), result);
+    if (scheduler.in_flight()) model.execute(scheduler.last_plan(), result);
     hear(scheduler.commit(++now_ns, result));
   }
   const Plan& step() {

@@ -35,7 +35,9 @@ class Script {
     Config config;
     config.choices.boarding = next() % 2 == 0 ? Boarding::kStatic : Boarding::kContinuous;
     config.choices.prefill = next() % 2 == 0 ? Prefill::kWhole : Prefill::kChunked;
+    config.choices.order = static_cast<Order>(next() % 6);
     config.choices.relief = next() % 4 == 0 ? Relief::kReserve : Relief::kRecompute;
+    config.choices.victim = next() % 2 == 0 ? Victim::kLatest : Victim::kLeastWork;
     Limits& limits = config.limits;
     limits.max_seqs = 1 + next() % 6;
     limits.step_tokens = limits.max_seqs + next() % 24;
@@ -46,6 +48,13 @@ class Script {
     limits.max_choices = 5;
     limits.protect_after = 1 + next() % 3;
     limits.prefix_cache = next() % 4 != 0;
+    // The script's clock advances by 1 to 16 with each verb.
+    config.tuning.ageing_ns = 1 + next() * 4;
+    config.tuning.promotion_ns = 1 + next() * 4;
+    config.tuning.quantum_ns = 1 + next() % 32;
+    config.cost = {.step_ns = next() % 8, .token_ps = 1 + next() * 8, .context_ps = next()};
+    // Choices that do not go together: the nearest that do.
+    if (!validate(config)) config.choices.boarding = Boarding::kContinuous;
     return config;
   }
 
@@ -58,6 +67,9 @@ class Script {
         break;
       case 2:
         next_() % 4 == 0 ? cancel() : step();
+        break;
+      case 4:
+        next_() % 8 == 0 ? retune() : step();
         break;
       case 3:
         next_() % 4 == 0 ? force_preempt() : step();
@@ -98,6 +110,8 @@ class Script {
     bool over = false;
   };
 
+  std::int64_t tick() { return now_ns_ += 1 + next_() % 16; }
+
   void fail(const std::string& what) {
     if (failure_.empty()) {
       failure_ = what + " at step " + std::to_string(scheduler_.stats().steps);
@@ -120,6 +134,10 @@ class Script {
     request.choices = next_() % 3 == 0 ? 1 + next_() % 5 : 1;
     request.cache_namespace = next_() % 4 == 0 ? 1 : 0;
     request.reads_prefix_cache = next_() % 5 != 0;
+    request.tenant = TenantId{next_() % 4u};
+    request.priority = next_() % 4 - 1;
+    request.expected_tokens = next_() % 3 == 0 ? next_() % 30 : 0;
+    if (next_() % 4 == 0) request.deadline_ns = now_ns_ + next_() * 8;
     return request;
   }
 
@@ -127,7 +145,7 @@ class Script {
     const Request request = invent();
     const Stats before = scheduler_.stats();
     ledger_.submitted(request.id);
-    const auto events = scheduler_.submit(++now_ns_, request);
+    const auto events = scheduler_.submit(tick(), request);
     const Event& answer = events.back();
     if (answer.kind == EventKind::kAccepted) {
       board_books(request, answer.sequence);
@@ -158,7 +176,7 @@ class Script {
     auto ride = rides_.begin();
     std::advance(ride, next_() % rides_.size());
     const RequestId request = ride->second.request;
-    hear(scheduler_.cancel(++now_ns_, request));
+    hear(scheduler_.cancel(tick(), request));
     require(!scheduler_.live(request), "cancelled is over");
   }
 
@@ -167,21 +185,37 @@ class Script {
     scheduler_.list_running(running);
     if (running.empty()) return;
     const SequenceId victim = running[next_() % running.size()];
-    require(scheduler_.force_preempt(++now_ns_, victim), "a running sequence can be preempted");
+    require(scheduler_.force_preempt(tick(), victim), "a running sequence can be preempted");
+    look();
+  }
+
+  void retune() {
+    CostModel cost;
+    cost.step_ns = next_() % 16;
+    cost.token_ps = 1 + next_() * 16;
+    require(scheduler_.calibrate(tick(), cost).has_value(), "costs in range are taken");
+    const std::int32_t weight = 1 + next_();
+    require(scheduler_.set_weight(tick(), TenantId{next_() % 4u}, weight).has_value(),
+            "weights in range are taken");
     look();
   }
 
   void step() {
-    const Plan& plan = scheduler_.plan(++now_ns_);
+    const Plan& plan = scheduler_.plan(tick());
     ledger_.planned(scheduler_);
     account(plan);
     look();
-    if (plan.empty() || !failure_.empty()) return;
+    if (!failure_.empty()) return;
+    if (plan.empty()) {  // nothing to carry out, but something may have ended
+      result_.outcomes.clear();
+      hear(scheduler_.commit(tick(), result_));
+      return;
+    }
     const std::uint8_t between = next_();
     if (between % 8 == 0) submit();
     if (between % 16 == 1) cancel();
     model_.execute(plan, result_);
-    hear(scheduler_.commit(++now_ns_, result_));
+    hear(scheduler_.commit(tick(), result_));
   }
 
   // The slow account of tokens: what the plan lists is what the totals say.
@@ -205,12 +239,12 @@ class Script {
       if (event.kind != EventKind::kFinished) continue;
       Ride& ride = rides_[event.sequence.value];
       ride.over = true;
-      if (event.finish != FinishReason::kCancelled) {
+      if (event.finish != FinishReason::kCancelled && event.finish != FinishReason::kDeadline) {
         require(ride.said == ride.expected, "a sequence says what it says alone");
       } else {
         require(ride.said.size() <= ride.expected.size() &&
                     std::equal(ride.said.begin(), ride.said.end(), ride.expected.begin()),
-                "a cancelled sequence said a beginning of it");
+                "a sequence that was cut short said a beginning of it");
       }
     }
     std::erase_if(rides_, [](const auto& ride) { return ride.second.over; });
