@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -34,7 +35,7 @@ Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config
     : cache_(model.layers().size(), shape_of(model, kv_type),
              static_cast<std::size_t>(config.limits.num_blocks)),
       executor_(model, cache_, pool,
-                static_cast<std::size_t>(config.choices.prefill == scheduler::Prefill::kChunked
+                static_cast<std::size_t>(config.choices.prefill != scheduler::Prefill::kWhole
                                              ? config.limits.step_tokens
                                              : std::max(config.limits.step_tokens, config.limits.max_len))),
       scheduler_(make_scheduler(config)) {}
@@ -73,6 +74,10 @@ void Drive::take(std::span<const scheduler::Event> events) {
 bool Drive::step(DrivenStep& step) {
   const std::int64_t begin_ns = clock_ns();
   const scheduler::Plan& plan = scheduler_.plan(begin_ns);
+  if (plan.empty() && plan.again_ns != 0) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(plan.again_ns - begin_ns));
+    return this->step(step);
+  }
   if (plan.empty()) return false;
   const std::int64_t planned_ns = clock_ns();
   executor_.execute(plan, result_);

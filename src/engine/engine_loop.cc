@@ -47,12 +47,19 @@ void EngineLoop::watch(bool on) {
 void EngineLoop::run() {
   std::vector<LoopMessage> messages;
   bool worked = false;
-  while (inbox_.take(messages, !worked)) {
+  while (inbox_.take(messages, !worked, wake_time())) {
     for (LoopMessage& message : messages) {
       std::visit([this](auto& one) { handle(one); }, message);
     }
     worked = step();
   }
+}
+
+// When an idle loop must plan again though no message came; nothing if it need not.
+std::optional<std::chrono::steady_clock::time_point> EngineLoop::wake_time() const {
+  const std::int64_t again_ns = scheduler_.last_plan().again_ns;
+  if (again_ns == 0) return std::nullopt;
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(again_ns));
 }
 
 void EngineLoop::handle(PreparedCall& call) {

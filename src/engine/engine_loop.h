@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -64,6 +65,7 @@ class EngineLoop {
   void handle(LookAgain&) { frame_wanted_ = true; }
   api::ApiError error_of(const scheduler::Event& event) const;
   void tell(std::span<const scheduler::Event> events);
+  std::optional<std::chrono::steady_clock::time_point> wake_time() const;
   bool step();
   void publish(std::int64_t step_ns, const scheduler::Plan* plan);
   void deliver(std::int64_t step_ns, const scheduler::Plan* plan);

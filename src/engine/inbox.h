@@ -1,8 +1,10 @@
 // Messages from any thread to one: a vector behind a mutex, taken whole. The reader sleeps in wait().
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace paternoster::engine {
@@ -24,11 +26,17 @@ class Inbox {
   }
 
   // Swaps what has come into `out`, which is emptied first. With `sleep`, waits until there is
-  // something or the box is closed. False once it is closed.
-  bool take(std::vector<Message>& out, bool sleep) {
+  // something, the box is closed or, if one is given, the time has come. False once it is closed.
+  bool take(std::vector<Message>& out, bool sleep,
+            std::optional<std::chrono::steady_clock::time_point> until = std::nullopt) {
     out.clear();
     std::unique_lock lock(mutex_);
-    if (sleep) arrived_.wait(lock, [this] { return closed_ || !messages_.empty(); });
+    const auto ready = [this] { return closed_ || !messages_.empty(); };
+    if (sleep && until) {
+      arrived_.wait_until(lock, *until, ready);
+    } else if (sleep) {
+      arrived_.wait(lock, ready);
+    }
     out.swap(messages_);
     return !closed_;
   }

@@ -51,7 +51,7 @@ KvCosts costs_of(const LoadedModel& model, kernels::KvType type, const scheduler
 // How much one step may compute: a whole prompt at once where the preset does not cut them.
 std::size_t largest_step(const scheduler::Config& config) {
   const auto step = static_cast<std::size_t>(config.limits.step_tokens);
-  if (config.choices.prefill == scheduler::Prefill::kChunked) return step;
+  if (config.choices.prefill != scheduler::Prefill::kWhole) return step;
   return std::max(step, static_cast<std::size_t>(config.limits.max_len));
 }
 

@@ -147,8 +147,11 @@ class Checker {
     for (const Sequence& sequence : state_.sequences) {
       if (!alive(sequence)) continue;
       const Group& group = state_.groups[sequence.group];
-      require(static_cast<std::int32_t>(sequence.output.size()) < group.max_new, 8,
+      require(static_cast<std::int32_t>(sequence.output.size()) < horizon(state_, sequence), 8,
               "output stays below its limit while alive", sequence.id.value);
+      require(sequence.told <= group.max_new &&
+                  (sequence.told < group.max_new || sequence.ended != FinishReason::kNone),
+              8, "nobody is told more than was asked for", sequence.id.value);
       require(sequence.computed + sequence.scheduled <= known_tokens(state_, sequence), 8,
               "computed tokens are known", sequence.id.value);
       require(known_tokens(state_, sequence) < state_.config.limits.max_len, 8, "max_len",

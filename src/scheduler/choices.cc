@@ -48,6 +48,10 @@ Result<void> validate(const Limits& limits) {
 
 Result<void> validate(const Tuning& tuning) {
   const Rule rules[] = {
+      {"window_ns", tuning.window_ns, 0, kMostTime},
+      {"window_seqs", tuning.window_seqs, 0, 1 << 20},
+      {"slice_tokens", tuning.slice_tokens, 1, kMost},
+      {"itl_target_ns", tuning.itl_target_ns, 1, kMostTime},
       {"ageing_ns", tuning.ageing_ns, 1, kMostTime},
       {"promotion_ns", tuning.promotion_ns, 1, kMostTime},
       {"quantum_ns", tuning.quantum_ns, 1, kMostTime},
@@ -65,14 +69,22 @@ Result<void> refuse(const char* reason) {
 // Combinations in which one choice undoes what another is for.
 Result<void> go_together(const Config& config) {
   const Choices& choices = config.choices;
-  if (choices.boarding > Boarding::kContinuous || choices.order > Order::kMultilevel ||
-      choices.prefill > Prefill::kChunked || choices.relief > Relief::kRecompute ||
+  if (choices.boarding > Boarding::kSlicedKeep || choices.order > Order::kMultilevel ||
+      choices.prefill > Prefill::kLatencyTarget || choices.relief > Relief::kRecompute ||
       choices.victim > Victim::kLeastWork) {
     return refuse("a choice names no policy");
   }
   const bool closed_batches = choices.boarding != Boarding::kContinuous;
   if (closed_batches && choices.order == Order::kMultilevel) {
     return refuse("order multilevel takes seats from those who run: a closed batch gives none up");
+  }
+  if (closed_batches && choices.prefill == Prefill::kLatencyTarget) {
+    return refuse(
+        "prefill latency_target keeps prompts from stalling streams: a closed batch has no prompts "
+        "beside its streams");
+  }
+  if (choices.boarding == Boarding::kSlicedKeep && !config.limits.prefix_cache) {
+    return refuse("boarding sliced_keep keeps KV in the prefix cache, which is off");
   }
   return {};
 }

@@ -10,8 +10,15 @@
 
 namespace paternoster::scheduler {
 
-enum class Boarding : std::uint8_t { kStatic, kContinuous };  // boarding/
-enum class Order : std::uint8_t {                             // order/
+enum class Boarding : std::uint8_t {  // boarding/
+  kStatic,
+  kContinuous,
+  kStaticGlobal,
+  kWindow,
+  kSliced,
+  kSlicedKeep,
+};
+enum class Order : std::uint8_t {  // order/
   kFcfs,
   kPriority,
   kShortest,
@@ -19,9 +26,9 @@ enum class Order : std::uint8_t {                             // order/
   kFair,
   kMultilevel,
 };
-enum class Prefill : std::uint8_t { kWhole, kChunked };     // prefill/
-enum class Relief : std::uint8_t { kReserve, kRecompute };  // relief/
-enum class Victim : std::uint8_t { kLatest, kLeastWork };   // relief/
+enum class Prefill : std::uint8_t { kWhole, kChunked, kStallFree, kLatencyTarget };  // prefill/
+enum class Relief : std::uint8_t { kReserve, kRecompute };                           // relief/
+enum class Victim : std::uint8_t { kLatest, kLeastWork };                            // relief/
 
 struct Choices {
   Boarding boarding = Boarding::kContinuous;
@@ -49,6 +56,11 @@ struct Limits {
 };
 
 struct Tuning {
+  std::int64_t window_ns = 50'000'000;  // window: how long the first of a unit may wait for others
+  std::int32_t window_seqs = 0;         // window: sequences a unit; 0: as many as there are seats
+  std::int32_t slice_tokens = 128;      // sliced: output tokens a batch
+  // latency_target: the longest gap a running stream may see (a request may name its own).
+  std::int64_t itl_target_ns = 100'000'000;
   // priority: how much later one class less urgent counts as having come.
   std::int64_t ageing_ns = 10'000'000'000;
   // shortest, deadline, multilevel: a wait after which nobody new is preferred.

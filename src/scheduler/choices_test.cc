@@ -28,10 +28,43 @@ TEST(Choices, ALimitOutOfRangeIsNamedWithItsRange) {
   EXPECT_THAT(validate(config).error().message, HasSubstr("num_blocks"));
 }
 
+// Why each pair of choices is refused, beside the presets, which all go together.
+TEST(Choices, CombinationsThatUndoEachOtherAreRefusedWithTheReason) {
+  for (const Preset& preset : presets()) {
+    Config config;
+    config.choices = preset.choices;
+    EXPECT_TRUE(validate(config).has_value()) << preset.name;
+  }
+  Config config;
+  config.choices.boarding = Boarding::kWindow;
+  config.choices.order = Order::kMultilevel;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("a closed batch gives none up"));
+  config.choices.order = Order::kPriority;
+  config.choices.prefill = Prefill::kLatencyTarget;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("no prompts beside its streams"));
+  config.choices.boarding = Boarding::kSlicedKeep;
+  config.choices.prefill = Prefill::kWhole;
+  EXPECT_TRUE(validate(config).has_value());
+  config.limits.prefix_cache = false;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("prefix cache, which is off"));
+}
+
+TEST(Choices, FiguresOutOfRangeAreNamed) {
+  Config config;
+  config.tuning.slice_tokens = 0;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("slice_tokens is 0, must be from 1"));
+  config.tuning = {};
+  config.tuning.cached_charge = config.tuning.prompt_charge + 1;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("cached_charge"));
+  config.tuning = {};
+  config.cost.token_ps = 0;
+  EXPECT_THAT(validate(config).error().message, HasSubstr("token_ps"));
+}
+
 TEST(Presets, AnUnknownNameIsAnsweredWithTheNamesThereAre) {
   const auto unknown = choices_of("vlm");
   ASSERT_FALSE(unknown.has_value());
-  EXPECT_THAT(unknown.error().message, HasSubstr("static, orca, vllm"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("window, orca, vllm"));
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ enum class PreemptCause : std::uint8_t {
   kBlocks,  // KV blocks were short
   kClass,   // someone strictly more urgent took the seat or the blocks
   kForced,  // force_preempt()
+  kSlice,   // boarding sliced: the slice is over, it returns to the pool
 };
 
 struct Event {

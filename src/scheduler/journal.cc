@@ -41,6 +41,7 @@ void Journal::submit(std::int64_t now_ns, const Request& request) {
   integer(request.priority);
   integer(request.expected_tokens);
   integer(request.deadline_ns);
+  integer(request.itl_target_ns);
   number(request.prompt.size());
   for (const TokenId token : request.prompt) integer(token);
 }

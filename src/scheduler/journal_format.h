@@ -45,6 +45,10 @@ void visit_config(AnyConfig& config, Visit&& visit) {
   visit(config.limits.max_choices);
   visit(config.limits.protect_after);
   visit(config.limits.prefix_cache);
+  visit(config.tuning.window_ns);
+  visit(config.tuning.window_seqs);
+  visit(config.tuning.slice_tokens);
+  visit(config.tuning.itl_target_ns);
   visit(config.tuning.ageing_ns);
   visit(config.tuning.promotion_ns);
   visit(config.tuning.quantum_ns);

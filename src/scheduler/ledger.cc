@@ -77,8 +77,8 @@ void Ledger::told(std::span<const Event> events) {
 void Ledger::planned(const Scheduler& scheduler) {
   const State& state = scheduler.state();
   const Plan& plan = state.plan;
-  // 17: progress: a plan is empty only if nobody is there.
-  if (plan.empty() && !scheduler.idle()) broken(17, "someone is there, someone runs", plan.step);
+  // 17: progress: a plan is empty only if nobody is there, or says when to plan again.
+  if (plan.empty() && plan.again_ns == 0 && !scheduler.idle()) broken(17, "someone is there, someone runs", plan.step);
   check_preempted(state);
   for (const Admission& admission : plan.admitted) {
     check_admitted(state, *state.sequence_slots.find(admission.sequence.value));

@@ -86,7 +86,15 @@ void preempt(State& state, Slot slot, PreemptCause cause) {
   Event& event = emit(state, EventKind::kPreempted, sequence);
   event.count = sequence.computed;
   event.cause = cause;
-  ++state.totals.preemptions;
+  if (cause == PreemptCause::kSlice) {
+    ++state.totals.slices;
+    ++sequence.slices;
+    sequence.in_pool = true;
+    sequence.horizon = 0;
+    sequence.turn = state.next_turn++;
+  } else {
+    ++state.totals.preemptions;
+  }
   release_table(state, sequence);
   end_prefill(state, slot);
   enqueue(state, slot);
@@ -97,7 +105,7 @@ void finish(State& state, Slot slot, FinishReason reason) {
   const Slot group_slot = sequence.group;
   Group& group = state.groups[group_slot];
   Event& event = emit(state, EventKind::kFinished, sequence);
-  event.count = static_cast<std::int32_t>(sequence.output.size());
+  event.count = sequence.told;
   event.finish = reason;
   event.recomputed_tokens = sequence.recomputed;
 

@@ -10,7 +10,6 @@ namespace paternoster::scheduler {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::Lift;
 
 Config config_of(Order order, const Limits& limits) {
@@ -300,15 +299,6 @@ TEST(Multilevel, WhoeverHasWaitedForPromotionJoinsAnew) {
   }
   EXPECT_LT(steps, 1000);
   lift.run();
-}
-
-// ---- combinations
-
-TEST(Order, MultilevelInAClosedBatchIsRefusedWithTheReason) {
-  Config config;
-  config.choices.boarding = Boarding::kStatic;
-  config.choices.order = Order::kMultilevel;
-  EXPECT_THAT(validate(config).error().message, HasSubstr("a closed batch gives none up"));
 }
 
 }  // namespace

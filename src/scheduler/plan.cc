@@ -40,6 +40,7 @@ std::uint64_t plan_hash(const Plan& plan) {
     word(waiting.reason);
   }
   word(plan.queue_reason);
+  word(plan.again_ns);
   return digest;
 }
 

@@ -5,7 +5,8 @@
 // Invariants (check.h states them in full): entries are in admission order, positions of an entry
 // are consecutive and start where the sequence's computed tokens end; an entry's block table covers
 // all its positions; a block that this step writes belongs to one sequence alone; a plan is empty
-// only if nobody could run, and then no commit is needed.
+// only if nobody could run. Then there is nothing to carry out; a commit without outcomes tells what
+// planning had to tell (a deadline that passed).
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,10 @@ enum class WaitReason : std::uint8_t {
   kShorterFirst,    // order shortest: someone with less to do cannot board yet
   kEarlierDeadline,  // order deadline: someone with an earlier one cannot board yet
   kTenantShare,      // order fair: the turn is another tenant's, or an earlier request's of its own
+  kWindowOpen,       // boarding window: arrivals are still gathered
+  kLatencyTarget,    // prefill latency_target: one stream more would make the gaps too long
 };
-inline constexpr std::size_t kWaitReasons = 12;
+inline constexpr std::size_t kWaitReasons = 14;
 
 const char* to_string(WaitReason reason);
 
@@ -84,6 +87,9 @@ struct Plan {
   // sequence for kSiblingPrefill. Scheduler::list_waiting spells all of them out.
   std::vector<Waiting> waiting;
   WaitReason queue_reason = WaitReason::kNone;
+  // An empty plan although somebody waits (boarding window): plan again at this time at the latest.
+  // 0: nothing happens without another verb.
+  std::int64_t again_ns = 0;
 
   bool empty() const { return run.empty(); }
   std::span<const TokenId> tokens_of(const RunEntry& entry) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "scheduler/boarding/boarding.h"
 #include "scheduler/life.h"
 #include "scheduler/order/order.h"
 #include "scheduler/prefill/prefill.h"
@@ -16,6 +17,7 @@ void Planner::run() {
   end_overdue();
   promote();
   if (state_.running.empty()) state_.batch_forming = true;
+  window_is_open_ = gathers_arrivals();
   bool alone = false;
   if (state_.alone_next) {
     // Somebody's whole prompt did not fit beside the running ones: this step is for prompts.
@@ -29,6 +31,7 @@ void Planner::run() {
     urgent_pass(true);
     running_pass();
     if (!short_of_blocks_) boarding_pass();
+    if (prefill::divides_after_boarding(state_.config.choices.prefill)) divide_step();
   }
   // A batch whose prompts exceed the step's tokens forms over several steps.
   state_.batch_forming = stopped_by_ == WaitReason::kTokenBudget;
@@ -47,7 +50,16 @@ void Planner::clear_plan() {
   plan.preempted.clear();
   plan.waiting.clear();
   plan.queue_reason = WaitReason::kNone;
+  plan.again_ns = 0;
   state_.plan_slots.clear();
+}
+
+// Boarding window: nobody runs, and the unit is neither full nor has its first waited long enough.
+bool Planner::gathers_arrivals() const {
+  const Config& config = state_.config;
+  return config.choices.boarding == Boarding::kWindow && state_.running.empty() &&
+         state_.queue.size() < static_cast<std::size_t>(boarding::Window::unit(config)) &&
+         now_ns_ < boarding::Window::closes_ns(config, state_.window_from_ns);
 }
 
 // Ends whoever's deadline has passed, and under `deadline` whoever could only miss it.
@@ -110,18 +122,21 @@ void Planner::urgent_pass(bool decodes_follow) {
 }
 
 void Planner::running_pass() {
-  for (const Slot slot : state_.running) {
-    const Sequence& sequence = state_.sequences[slot];
-    // A victim of this pass, or one that boarded in the urgent pass.
-    if (sequence.state != SequenceState::kRunning || sequence.scheduled > 0) continue;
-    if (tokens_left(sequence) == 1) grant(slot, 1);
+  const Prefill prefill = state_.config.choices.prefill;
+  if (prefill::decodes_first(prefill)) {
+    for (const Slot slot : state_.running) {
+      const Sequence& sequence = state_.sequences[slot];
+      // A victim of this pass, or one that boarded in the urgent pass.
+      if (sequence.state != SequenceState::kRunning || sequence.scheduled > 0) continue;
+      if (tokens_left(sequence) == 1) grant(slot, 1);
+    }
   }
-  prompt_pass();
+  if (!prefill::divides_after_boarding(prefill)) prompt_pass();
   if (!state_.plan.preempted.empty()) drop_departed(state_);
 }
 
-// Prompts on their way, the more urgent classes first.
-void Planner::prompt_pass() {
+// Fills state_.prompts with those who run and have no tokens yet, the more urgent classes first.
+void Planner::list_prompts() {
   std::vector<Slot>& prompts = state_.prompts;
   prompts.clear();
   for (const Slot slot : state_.running) {
@@ -136,9 +151,13 @@ void Planner::prompt_pass() {
       return order::rank_of(state_.config, state_.groups[sequence.group], sequence);
     });
   }
-  for (const Slot slot : prompts) {
+}
+
+void Planner::prompt_pass() {
+  list_prompts();
+  for (const Slot slot : state_.prompts) {
     const Sequence& sequence = state_.sequences[slot];
-    if (sequence.state != SequenceState::kRunning) continue;
+    if (sequence.state != SequenceState::kRunning) continue;  // a victim of this pass
     const std::int32_t tokens =
         prefill::tokens_now(state_.config.choices.prefill, tokens_left(sequence),
                             std::max(budget_, 0), step_is_empty());
@@ -209,6 +228,7 @@ void Planner::boarding_pass() {
     if (stopped_by_ == WaitReason::kSiblingPrefill) {
       park(state_, slot);
     } else if (stopped_by_ != WaitReason::kNone) {
+      stopped_at_ = slot;
       return;
     }
   }

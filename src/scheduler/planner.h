@@ -9,8 +9,8 @@
 //                  seats, batch, tokens and blocks allow; the first who cannot board holds up
 //                  everyone behind
 //
-// planner.cc has the passes, planner_boarding.cc the boarding of one sequence, planner_writing.cc
-// the flat plan.
+// planner.cc has the passes, planner_boarding.cc the boarding of one sequence, planner_sharing.cc what
+// a latency target decides, planner_writing.cc the flat plan.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,12 @@ class Planner {
   void promote();
   void urgent_pass(bool decodes_follow);
   void running_pass();
+  bool gathers_arrivals() const;
+  void list_prompts();
   void prompt_pass();
+  void divide_step();
+  std::int64_t target_ps() const;
+  bool is_over_target(const Sequence& newcomer) const;
   bool grant(Slot slot, std::int32_t tokens);
   bool relieve();
   void take_seat_of(Slot slot, PreemptCause cause);
@@ -79,8 +84,10 @@ class Planner {
   std::int32_t held_back_ = 0;  // urgent pass: of those, for the decodes that come after
   std::int32_t pledged_ = 0;    // blocks that prompts on their way will need
   std::size_t departed_ = 0;    // urgent pass: victims still listed in `running`
+  bool window_is_open_ = false;  // boarding window: arrivals are still gathered
   bool short_of_blocks_ = false;               // somebody lost its seat for want of blocks
   WaitReason stopped_by_ = WaitReason::kNone;  // why the boarding pass ended before the queue did
+  Slot stopped_at_ = kNoSlot;                  // and at whom
 };
 
 }  // namespace paternoster::scheduler

@@ -25,9 +25,12 @@ const Sequence* Planner::sibling_with_prompt(const Sequence& sequence) const {
 }
 
 bool Planner::batch_is_open(const Sequence& sequence, const Sequence* sibling) const {
-  const bool aboard = sibling != nullptr || state_.groups[sequence.group].prefilling != kNoSlot;
+  // Who returned at a slice's end is no part of this batch, whoever of its siblings is.
+  const bool aboard = !sequence.in_pool && (sibling != nullptr ||
+                                            state_.groups[sequence.group].prefilling != kNoSlot);
   return boarding::is_open(state_.config.choices.boarding,
-                           {state_.batch_forming, aboard, sequence.ever_boarded});
+                           {state_.batch_forming, aboard,
+                            sequence.ever_boarded && !sequence.in_pool, window_is_open_});
 }
 
 bool Planner::outranks(Slot waiter, Slot rider) const {
@@ -103,10 +106,12 @@ bool Planner::choose_victims(Slot waiter, std::int32_t seats, std::int32_t block
 WaitReason Planner::try_board(Slot slot, bool may_take) {
   Sequence& sequence = state_.sequences[slot];
   const auto taken = static_cast<std::int32_t>(state_.running.size() - departed_);
-  const std::int32_t seats_missing = taken < state_.config.limits.max_seqs ? 0 : 1;
+  const std::int32_t seats_missing = taken < boarding::seats(state_.config) ? 0 : 1;
   if (seats_missing > 0 && !may_take) return WaitReason::kSeatLimit;
   const Sequence* sibling = sibling_with_prompt(sequence);
-  if (!batch_is_open(sequence, sibling)) return WaitReason::kBatchClosed;
+  if (!batch_is_open(sequence, sibling)) {
+    return window_is_open_ ? WaitReason::kWindowOpen : WaitReason::kBatchClosed;
+  }
   if (sibling == nullptr && state_.groups[sequence.group].prefilling != kNoSlot) {
     return WaitReason::kSiblingPrefill;
   }
@@ -119,8 +124,10 @@ WaitReason Planner::try_board(Slot slot, bool may_take) {
   if (!choose_victims(slot, seats_missing, blocks)) {
     return seats_missing > 0 ? WaitReason::kSeatLimit : WaitReason::kNoBlocks;
   }
-  const std::int32_t tokens = tokens_now(sequence);
-  if (tokens == 0) return WaitReason::kTokenBudget;
+  const bool divides_later = prefill::divides_after_boarding(state_.config.choices.prefill);
+  if (divides_later && is_over_target(sequence)) return WaitReason::kLatencyTarget;
+  const std::int32_t tokens = divides_later ? 0 : tokens_now(sequence);
+  if (tokens == 0 && !divides_later) return WaitReason::kTokenBudget;
   if (!state_.victims.empty() && !take_victims(sequence, reserve)) return WaitReason::kNoBlocks;
   seat(slot, sibling, tokens, reserve);
   return WaitReason::kNone;
@@ -163,6 +170,8 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
   dequeue(state_, slot);
   adopt(state_, sequence, start);
   sequence.state = SequenceState::kRunning;
+  sequence.horizon = horizon(state_, sequence);
+  sequence.in_pool = false;
   sequence.holds_reservation = reserve;
   if (reserve) {
     sequence.reserved =
@@ -203,7 +212,7 @@ void Planner::charge_prompt(const Sequence& sequence) {
 void Planner::reserve_capacity(Sequence& sequence, const Group& group) {
   const auto worst = static_cast<std::size_t>(worst_blocks(state_, sequence));
   sequence.blocks.reserve(worst);
-  sequence.output.reserve(static_cast<std::size_t>(group.max_new));
+  sequence.output.reserve(static_cast<std::size_t>(std::max(group.max_new, sequence.horizon)));
   if (!state_.config.limits.prefix_cache) return;
   sequence.hashes.reserve(worst);
   sequence.nodes.reserve(worst);

@@ -1,6 +1,7 @@
 // The flat plan: entries, and why everyone else waits.
 #include <algorithm>
 
+#include "scheduler/boarding/boarding.h"
 #include "scheduler/order/order.h"
 #include "scheduler/planner.h"
 
@@ -17,6 +18,13 @@ void Planner::write_entries() {
     }
   }
   state_.in_flight = !state_.plan.run.empty();
+  if (window_is_open_ && !state_.in_flight) {
+    state_.plan.again_ns = boarding::Window::closes_ns(state_.config, state_.window_from_ns);
+    if (!state_.deadlines.empty()) {
+      state_.plan.again_ns =
+          std::min(state_.plan.again_ns, saturating_add(state_.deadlines.top_rank().first, 1));
+    }
+  }
 }
 
 void Planner::write_entry(Slot slot) {
@@ -64,13 +72,13 @@ void Planner::write_reasons() {
   state_.head_reason = WaitReason::kNone;
   auto rest = static_cast<std::int32_t>(state_.queue.size() - plan.preempted.size());
   if (rest == 0) return;
-  const Sequence& head = state_.sequences[state_.queue.top()];
   const WaitReason behind = order::reason_behind(state_.config.choices.order);
   const bool everyone =
-      stopped_by_ == WaitReason::kBatchClosed ||
+      stopped_by_ == WaitReason::kBatchClosed || stopped_by_ == WaitReason::kWindowOpen ||
       (stopped_by_ == WaitReason::kSeatLimit && behind == WaitReason::kBehindEarlier);
   plan.queue_reason = everyone ? stopped_by_ : behind;
   if (stopped_by_ != WaitReason::kNone) {
+    const Sequence& head = state_.sequences[stopped_at_];
     state_.head = head.id;
     state_.head_reason = stopped_by_;
     plan.waiting.push_back({head.id, state_.groups[head.group].id, stopped_by_});

@@ -5,16 +5,43 @@
 namespace paternoster::scheduler {
 namespace {
 
+using enum Boarding;
+using enum Order;
+
 constexpr Preset kPresets[] = {
+    {"naive",
+     {kStaticGlobal, kFcfs, Prefill::kWhole, Relief::kReserve},
+     "batches run to the longest answer anybody asked for; the end is told with the batch's"},
     {"static",
-     {Boarding::kStatic, Order::kFcfs, Prefill::kWhole, Relief::kReserve},
+     {kStatic, kFcfs, Prefill::kWhole, Relief::kReserve},
      "a batch boards together and closes until all of it has finished"},
+    {"window",
+     {kWindow, kFcfs, Prefill::kWhole, Relief::kReserve},
+     "gathers arrivals for a while, then runs them as one batch"},
     {"orca",
-     {Boarding::kContinuous, Order::kFcfs, Prefill::kWhole, Relief::kReserve},
+     {kContinuous, kFcfs, Prefill::kWhole, Relief::kReserve},
      "boards every step; whole prompts; the worst case of KV reserved"},
     {"vllm",
-     {Boarding::kContinuous, Order::kFcfs, Prefill::kChunked, Relief::kRecompute},
+     {kContinuous, kFcfs, Prefill::kChunked, Relief::kRecompute},
      "boards every step; prompts in chunks beside decodes; preempts by recompute"},
+    {"sarathi",
+     {kContinuous, kFcfs, Prefill::kStallFree, Relief::kRecompute},
+     "decodes first, prompts get chunks of what is left: streams never stall"},
+    {"fastserve",
+     {kContinuous, kMultilevel, Prefill::kWhole, Relief::kRecompute, Victim::kLeastWork},
+     "multi-level feedback: short jobs take the seats of long ones"},
+    {"vtc",
+     {kContinuous, kFair, Prefill::kChunked, Relief::kRecompute},
+     "fair shares between tenants by the tokens they got"},
+    {"scls",
+     {kSliced, kFcfs, Prefill::kWhole, Relief::kReserve},
+     "answers in slices: a batch runs for some tokens, the unfinished return to the pool"},
+    {"home",
+     {kContinuous, kFair, Prefill::kLatencyTarget, Relief::kRecompute, Victim::kLeastWork},
+     "for few users: gaps between tokens within a target, fair between people"},
+    {"cluster",
+     {kContinuous, kPriority, Prefill::kStallFree, Relief::kRecompute, Victim::kLeastWork},
+     "for many: classes with ageing, streams that never stall"},
 };
 
 }  // namespace

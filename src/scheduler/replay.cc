@@ -134,6 +134,7 @@ class Player {
     request.priority = reader_.small();
     request.expected_tokens = reader_.small();
     request.deadline_ns = reader_.integer();
+    request.itl_target_ns = reader_.integer();
     request.prompt.resize(read_count(reader_));
     for (TokenId& token : request.prompt) token = reader_.small();
     if (reader_.cut_off()) return true;

@@ -30,6 +30,8 @@ struct Request {
   std::int32_t expected_tokens = 0;
   // When the answer must be complete, on the clock of the verbs; 0: never (order deadline).
   std::int64_t deadline_ns = 0;
+  // The longest gap between tokens that the client wants (prefill latency_target); 0: the server's.
+  std::int64_t itl_target_ns = 0;
 };
 
 }  // namespace paternoster::scheduler

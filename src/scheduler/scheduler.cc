@@ -40,7 +40,8 @@ Refusal refusal_of(const State& state, const Request& request) {
   const Limits& limits = state.config.limits;
   if (state.draining) return Refusal::kDraining;
   if (request.prompt.empty() || request.max_tokens < 1 || request.choices < 1 ||
-      request.choices > limits.max_choices || request.expected_tokens < 0) {
+      request.choices > limits.max_choices || request.expected_tokens < 0 ||
+      request.itl_target_ns < 0) {
     return Refusal::kInvalid;
   }
   const auto prompt = static_cast<std::int64_t>(request.prompt.size());
@@ -50,8 +51,7 @@ Refusal refusal_of(const State& state, const Request& request) {
   }
   // Only what never had a seat counts: preempted work keeps its place whatever the queue.
   const std::int32_t seats =
-      boarding::open_seats(state.config.choices.boarding,
-                           static_cast<std::int32_t>(state.running.size()), limits.max_seqs);
+      boarding::open_seats(state.config, static_cast<std::int32_t>(state.running.size()));
   if (state.queued_requests >= std::int64_t{limits.max_queue} + seats) return Refusal::kQueueFull;
   return is_hopeless(state, request) ? Refusal::kDeadlineHopeless : Refusal::kNone;
 }
@@ -80,6 +80,9 @@ Slot new_sequence(State& state, Slot group, std::int32_t choice) {
   sequence.preemptions = 0;
   sequence.preempted_in = 0;
   sequence.recomputed = 0;
+  sequence.horizon = sequence.told = sequence.slices = 0;
+  sequence.ended = FinishReason::kNone;
+  sequence.in_pool = false;
   sequence.promoted = false;
   sequence.ever_boarded = false;
   state.sequence_slots.put(sequence.id.value, slot);
@@ -109,6 +112,7 @@ void accept(State& state, Request request) {
   group.cache_namespace = request.cache_namespace;
   group.submitted_ns = state.now_ns;
   group.deadline_ns = request.deadline_ns;
+  group.itl_target_ns = request.itl_target_ns;
   group.priority = request.priority;
   group.max_new = std::min(request.max_tokens, state.config.limits.max_len - prompt);
   group.expected = std::min(request.expected_tokens, group.max_new);
@@ -119,7 +123,8 @@ void accept(State& state, Request request) {
   group.ever_boarded = false;
   group.members.clear();
   state.group_slots.put(group.id.value, slot);
-  ++state.queued_requests;
+  if (state.queued_requests++ == 0) state.window_from_ns = state.now_ns;
+  state.longest_asked = std::max(state.longest_asked, group.max_new);
   ++state.totals.requests_accepted;
 
   Event& event = emit(state, EventKind::kAccepted, group.id);
@@ -143,6 +148,32 @@ void serve(State& state, Sequence& sequence, bool drew) {
   }
 }
 
+// A token was drawn: it is told, unless the sequence is over for its client; and then perhaps its
+// time aboard is over.
+void draw(State& state, Slot slot, const Outcome& outcome) {
+  Sequence& sequence = state.sequences[slot];
+  sequence.output.push_back(outcome.token);
+  ++state.totals.tokens_sampled;
+  if (sequence.ended == FinishReason::kNone) {
+    Event& event = emit(state, EventKind::kToken, sequence);
+    event.token = outcome.token;
+    event.count = sequence.told++;
+    const bool at_limit = sequence.told >= state.groups[sequence.group].max_new;
+    sequence.ended = outcome.stop ? FinishReason::kStop
+                     : at_limit   ? FinishReason::kLength
+                                  : FinishReason::kNone;
+  } else {
+    ++state.totals.tokens_invalid;
+  }
+  const bool is_over = static_cast<std::int32_t>(sequence.output.size()) >= sequence.horizon;
+  const bool runs_on = state.config.choices.boarding == Boarding::kStaticGlobal;
+  if (sequence.ended != FinishReason::kNone && (is_over || !runs_on)) {
+    finish(state, slot, sequence.ended);
+  } else if (is_over) {
+    preempt(state, slot, PreemptCause::kSlice);
+  }
+}
+
 // What one entry of the plan came to. `outcome` is null if it did not sample.
 void commit_entry(State& state, Slot slot, const RunEntry& entry, const Outcome* outcome) {
   Sequence& sequence = state.sequences[slot];
@@ -156,17 +187,7 @@ void commit_entry(State& state, Slot slot, const RunEntry& entry, const Outcome*
   serve(state, sequence, outcome != nullptr);
   if (outcome == nullptr) return;
 
-  Event& event = emit(state, EventKind::kToken, sequence);
-  event.token = outcome->token;
-  event.count = static_cast<std::int32_t>(sequence.output.size());
-  sequence.output.push_back(outcome->token);
-  ++state.totals.tokens_sampled;
-  if (outcome->stop) {
-    finish(state, slot, FinishReason::kStop);
-  } else if (static_cast<std::int32_t>(sequence.output.size()) >=
-             state.groups[sequence.group].max_new) {
-    finish(state, slot, FinishReason::kLength);
-  }
+  draw(state, slot, *outcome);
 }
 
 }  // namespace

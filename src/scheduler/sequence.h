@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "scheduler/event.h"
 #include "scheduler/order/rank.h"
 
 namespace paternoster::scheduler {
@@ -51,6 +52,11 @@ struct Sequence {
   std::int32_t scheduled = 0;         // tokens that the plan in flight computes
   std::int32_t high_water = 0;        // most tokens ever computed: below it, work is done again
   std::int32_t reserved = 0;          // blocks set aside for this sequence, not yet in `blocks`
+  std::int32_t horizon = 0;           // output tokens after which this time aboard is over; 0: unset
+  std::int32_t told = 0;              // output tokens that the client has
+  FinishReason ended = FinishReason::kNone;  // over for the client, though it is run on (boarding/)
+  std::int32_t slices = 0;            // times it returned to the pool at a slice's end
+  bool in_pool = false;               // since then it has not boarded
   std::int32_t recomputed = 0;        // tokens computed again so far
   std::int32_t preemptions = 0;       // that count towards protection (relief/)
   std::uint64_t preempted_in = 0;     // the step whose plan took its seat last
@@ -66,6 +72,7 @@ struct Group {
   std::uint64_t cache_namespace = 0;
   std::int64_t submitted_ns = 0;
   std::int64_t deadline_ns = 0;  // 0: none
+  std::int64_t itl_target_ns = 0;  // 0: the server's
   std::int32_t priority = 0;
   std::int32_t expected = 0;  // new tokens a choice, as declared; 0: unknown
   std::int32_t max_new = 0;   // new tokens a choice may have: max_tokens cut by max_len

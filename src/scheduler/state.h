@@ -17,6 +17,7 @@
 #include "scheduler/flat_map.h"
 #include "scheduler/order/queue.h"
 #include "scheduler/plan.h"
+#include "scheduler/prefill/latency_target.h"
 #include "scheduler/prefix_index.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/sequence.h"
@@ -70,6 +71,8 @@ struct State {
   std::vector<Slot> plan_slots;  // of each entry of plan.run
   WaitReason head_reason = WaitReason::kNone;
   SequenceId head;  // whom head_reason is about
+  std::int64_t window_from_ns = 0;  // boarding window: when the first of the next unit came
+  std::int32_t longest_asked = 0;   // max_tokens of any request so far, cut by max_len
   bool in_flight = false;
   bool draining = false;
   bool batch_forming = false;  // static boarding: the batch still takes sequences up
@@ -83,6 +86,7 @@ struct State {
   Start start;                        // scratch: of the one who tries to board
   std::vector<Slot> victims;          // scratch: whose seats it would take
   std::vector<Slot> prompts;          // scratch: running, with more than a token to compute
+  std::vector<prefill::LatencyTarget::Share> shares;  // scratch: of the step, by prompt
 };
 
 inline std::int32_t known_tokens(const State& state, const Sequence& sequence) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "scheduler/boarding/boarding.h"
 #include "scheduler/order/deadline.h"
 
 namespace paternoster::scheduler {
@@ -46,6 +47,7 @@ PrefixIndex::Key key_of_block(const State& state, Sequence& sequence, std::size_
 void find_cached(State& state, Sequence& sequence, Start& start) {
   const Limits& limits = state.config.limits;
   if (!limits.prefix_cache || !state.groups[sequence.group].reads_prefix_cache) return;
+  if (state.config.choices.boarding == Boarding::kSliced && sequence.slices > 0) return;
   // The last token is always computed: something must be sampled from.
   const std::int32_t full_blocks = (known_tokens(state, sequence) - 1) / limits.block_size;
   std::uint64_t parent = PrefixIndex::kRoot;
@@ -91,8 +93,18 @@ void Start::clear() {
 
 std::int32_t worst_blocks(const State& state, const Sequence& sequence) {
   // The last token sampled is never computed.
-  return blocks_for(state,
-                    prompt_tokens(state, sequence) + state.groups[sequence.group].max_new - 1);
+  return blocks_for(state, prompt_tokens(state, sequence) + horizon(state, sequence) - 1);
+}
+
+std::int32_t horizon(const State& state, const Sequence& sequence) {
+  if (sequence.horizon > 0) return sequence.horizon;
+  const Limits& limits = state.config.limits;
+  const std::int32_t prompt = prompt_tokens(state, sequence);
+  const std::int32_t most =
+      std::min(limits.max_len, limits.num_blocks * limits.block_size + 1) - prompt;
+  return boarding::horizon(state.config, state.groups[sequence.group].max_new,
+                           static_cast<std::int32_t>(sequence.output.size()), state.longest_asked,
+                           most);
 }
 
 std::int32_t unpromised(const State& state) { return state.pool.available() - state.reserved; }

@@ -13,7 +13,10 @@
 
 namespace paternoster::scheduler {
 
-// Blocks in the table at the end of the sequence's longest life.
+// Output tokens after which the sequence's time aboard is over: this one's, or the next one's.
+std::int32_t horizon(const State& state, const Sequence& sequence);
+
+// Blocks in the table when that time is over.
 std::int32_t worst_blocks(const State& state, const Sequence& sequence);
 
 // Blocks that somebody without a reservation may take.

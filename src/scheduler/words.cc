@@ -11,6 +11,14 @@ const char* to_string(Boarding boarding) {
       return "static";
     case Boarding::kContinuous:
       return "continuous";
+    case Boarding::kStaticGlobal:
+      return "static_global";
+    case Boarding::kWindow:
+      return "window";
+    case Boarding::kSliced:
+      return "sliced";
+    case Boarding::kSlicedKeep:
+      return "sliced_keep";
   }
   return "?";
 }
@@ -39,6 +47,10 @@ const char* to_string(Prefill prefill) {
       return "whole";
     case Prefill::kChunked:
       return "chunked";
+    case Prefill::kStallFree:
+      return "stall_free";
+    case Prefill::kLatencyTarget:
+      return "latency_target";
   }
   return "?";
 }
@@ -67,6 +79,8 @@ const char* to_string(PreemptCause cause) {
       return "class";
     case PreemptCause::kForced:
       return "forced";
+    case PreemptCause::kSlice:
+      return "slice";
   }
   return "?";
 }
@@ -153,6 +167,10 @@ const char* to_string(WaitReason reason) {
       return "earlier_deadline";
     case WaitReason::kTenantShare:
       return "tenant_share";
+    case WaitReason::kWindowOpen:
+      return "window_open";
+    case WaitReason::kLatencyTarget:
+      return "latency_target";
   }
   return "?";
 }

@@ -85,6 +85,9 @@ Outcome Simulation::run() {
       case What::kStepEnd:
         if (next.which == generation_) end_step();
         break;
+      case What::kPlanAgain:
+        if (next.which == generation_ && !engine_->stepping()) begin_step();
+        break;
     }
     // Faults that lie after the last request change nothing.
     if (source_.next() == nullptr && flights_->open_count() == 0) break;
@@ -180,6 +183,8 @@ void Simulation::begin_step() {
   if (!end) {
     // What the empty plan decided comes with the next verb: one that does nothing.
     take(engine_->cancel(now_ns_, RequestId{kNobody}));
+    const std::int64_t again_ns = engine_->scheduler().last_plan().again_ns;
+    if (again_ns != 0) push(again_ns, What::kPlanAgain, generation_);
     return;
   }
   step_began_ns_ = now_ns_;

@@ -101,7 +101,7 @@ class Simulation {
   Outcome run();
 
  private:
-  enum class What : std::uint8_t { kFault, kSubmit, kStepEnd };  // at equal times in this order
+  enum class What : std::uint8_t { kFault, kSubmit, kStepEnd, kPlanAgain };  // at equal times in this order
   struct Timed {
     std::int64_t at_ns;
     What what;

@@ -1,7 +1,7 @@
 // Static batching: a batch is formed when nobody runs and takes no one up until all of it has
 // finished, as FasterTransformer does (Orca, OSDI'22, section 2, "Existing serving systems"). Two
 // kinds of late boarding belong to the batch itself: siblings of a rider (choices of one request),
-// and its own members that were preempted.
+// and its own members that were preempted. Rows of those who have finished are not computed.
 #pragma once
 
 #include "scheduler/boarding/view.h"

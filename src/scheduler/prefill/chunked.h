@@ -1,6 +1,7 @@
-// Prompts are cut to what the step's budget leaves after one token for each decoding sequence, so
-// that streams never stall ("Taming Throughput-Latency Tradeoff in LLM Inference with
-// Sarathi-Serve", OSDI'24, section 4.2 and algorithm 3; vLLM V1's scheduler does the same).
+// Running sequences in the order of admission each get what they have left to compute, as far as the
+// step's tokens go, with no difference between prompts and decodes (vLLM V1's unified scheduler).
+// Since the last admitted stand last, a prompt on its way seldom keeps a decode waiting; one that
+// was admitted earlier does.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class Lift {
 
   // The plan of one step, and its commit. The plan stays readable until the next.
   const Plan& plan() {
+    // What waits for a time gets it.
+    if (scheduler.last_plan().empty()) now_ns = std::max(now_ns, scheduler.last_plan().again_ns);
     const Plan& decided = scheduler.plan(++now_ns);
     ledger.planned(scheduler);
     look();

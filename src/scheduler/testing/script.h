@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/boarding/boarding.h"
 #include "scheduler/check.h"
 #include "scheduler/journal.h"
 #include "scheduler/presets.h"
@@ -33,8 +34,10 @@ class Script {
 
   static Config config_of(const Bytes& next) {
     Config config;
-    config.choices.boarding = next() % 2 == 0 ? Boarding::kStatic : Boarding::kContinuous;
-    config.choices.prefill = next() % 2 == 0 ? Prefill::kWhole : Prefill::kChunked;
+    const std::uint8_t boarding = next() % 12;
+    config.choices.boarding =
+        boarding < 6 ? static_cast<Boarding>(boarding) : Boarding::kContinuous;
+    config.choices.prefill = static_cast<Prefill>(next() % 4);
     config.choices.order = static_cast<Order>(next() % 6);
     config.choices.relief = next() % 4 == 0 ? Relief::kReserve : Relief::kRecompute;
     config.choices.victim = next() % 2 == 0 ? Victim::kLatest : Victim::kLeastWork;
@@ -49,6 +52,10 @@ class Script {
     limits.protect_after = 1 + next() % 3;
     limits.prefix_cache = next() % 4 != 0;
     // The script's clock advances by 1 to 16 with each verb.
+    config.tuning.window_ns = next() * 2;
+    config.tuning.window_seqs = next() % 8;
+    config.tuning.slice_tokens = 1 + next() % 12;
+    config.tuning.itl_target_ns = 1 + next() / 4;
     config.tuning.ageing_ns = 1 + next() * 4;
     config.tuning.promotion_ns = 1 + next() * 4;
     config.tuning.quantum_ns = 1 + next() % 32;
@@ -136,6 +143,7 @@ class Script {
     request.reads_prefix_cache = next_() % 5 != 0;
     request.tenant = TenantId{next_() % 4u};
     request.priority = next_() % 4 - 1;
+    request.itl_target_ns = next_() % 4 == 0 ? next_() : 0;
     request.expected_tokens = next_() % 3 == 0 ? next_() % 30 : 0;
     if (next_() % 4 == 0) request.deadline_ns = now_ns_ + next_() * 8;
     return request;
@@ -167,7 +175,13 @@ class Script {
       ride.request = request.id;
       ride.expected = model_.alone(request.prompt, choice, max_new);
       // Every step computes a token, and each token is computed once a boarding.
-      ride.worst_steps = std::int64_t{prompt + max_new} * (limits.protect_after + 3);
+      const Config& config = scheduler_.config();
+      const std::int32_t most = std::max(max_new, 24);  // static_global runs on to the longest
+      const std::int32_t slices = boarding::is_sliced(config.choices.boarding)
+                                      ? max_new / config.tuning.slice_tokens + 1
+                                      : 1;
+      ride.worst_steps =
+          std::int64_t{prompt + most} * (limits.protect_after + 3) * (slices + 1) + 2;
     }
   }
 
@@ -206,7 +220,9 @@ class Script {
     account(plan);
     look();
     if (!failure_.empty()) return;
-    if (plan.empty()) {  // nothing to carry out, but something may have ended
+    if (plan.empty()) {
+      if (plan.again_ns > now_ns_) now_ns_ = plan.again_ns;
+      // nothing to carry out, but something may have ended
       result_.outcomes.clear();
       hear(scheduler_.commit(tick(), result_));
       return;
