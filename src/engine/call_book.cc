@@ -69,6 +69,7 @@ void CallBook::read_step(scheduler::StepResult& result, std::span<const Drawn> d
     PATERNOSTER_CHECK(rider != nullptr);
     const PreparedCall& prepared = rider->call->prepared;
     Choice& choice = rider->call->choices[static_cast<std::size_t>(rider->choice)];
+    if (choice.said_all) continue;  // the scheduler runs it on with its batch
     choice.delta.token_ids.push_back(outcome.token);
     if (prepared.numbers->params.logprobs) choice.delta.logprobs.push_back(logprobs_of(drawn[i]));
     ++choice.output;
@@ -103,6 +104,7 @@ void CallBook::take(std::span<const Event> events) {
         }
         call.timings.decode_ns = event.at_ns - call.first_token_ns;
         ++call.usage.completion_tokens;
+        call.choices[static_cast<std::size_t>(event.choice)].said_all = event.last;
         echo(call, event.choice);
         send_delta(call.choices[static_cast<std::size_t>(event.choice)], call.prepared.call, event.choice);
         break;

@@ -27,6 +27,7 @@ class CallBook {
     TextStream text;
     api::Delta delta;  // of this step
     bool echoed = false;
+    bool said_all = false;  // though its end may be told later (boarding static_global)
     bool over = false;
     api::StopReason stop_reason;
     std::int32_t output = 0;

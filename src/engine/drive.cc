@@ -33,7 +33,8 @@ scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
 Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
              kernels::KvType kv_type)
     : cache_(model.layers().size(), shape_of(model, kv_type),
-             static_cast<std::size_t>(config.limits.num_blocks)),
+             static_cast<std::size_t>(config.limits.num_blocks),
+             static_cast<std::size_t>(config.limits.swap_blocks)),
       executor_(model, cache_, pool,
                 static_cast<std::size_t>(config.choices.prefill != scheduler::Prefill::kWhole
                                              ? config.limits.step_tokens
@@ -62,6 +63,8 @@ void Drive::take(std::span<const scheduler::Event> events) {
         executor_.add(sequence, choice, numbers_[event.request.value]);
         by_sequence_[sequence] = &outcomes_[event.request.value][static_cast<std::size_t>(choice)];
       }
+    } else if (event.kind == scheduler::EventKind::kToken) {
+      by_sequence_.at(event.sequence)->said_all = event.last;
     } else if (event.kind == scheduler::EventKind::kFinished) {
       executor_.remove(event.sequence);
       by_sequence_.erase(event.sequence);
@@ -84,6 +87,7 @@ bool Drive::step(DrivenStep& step) {
   const std::int64_t executed_ns = clock_ns();
   for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
     DrivenChoice& choice = *by_sequence_.at(result_.outcomes[i].sequence);
+    if (choice.said_all) continue;  // run on with its batch
     choice.tokens.push_back(result_.outcomes[i].token);
     choice.drawn.push_back(executor_.drawn()[i]);
   }

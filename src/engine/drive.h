@@ -20,6 +20,7 @@ namespace paternoster::engine {
 struct DrivenChoice {
   std::vector<TokenId> tokens;
   std::vector<Drawn> drawn;
+  bool said_all = false;
 };
 
 // What one step did, for whoever times it.

@@ -48,7 +48,7 @@ void Forward::for_rows(Body&& body) {
 }
 
 void Forward::run(const scheduler::Plan& plan) {
-  cache_.copy(plan.copies);
+  cache_.carry_out_copies(plan);
   prepare(plan);
   for (std::size_t layer = 0; layer < model_.layers().size(); ++layer) {
     attention_block(layer);

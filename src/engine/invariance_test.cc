@@ -186,9 +186,8 @@ TEST_P(Invariance, WithColdAndWarmPrefixCache) {
   EXPECT_GT(drive.scheduler().stats().prefix_hits, 100u);
 }
 
-TEST_P(Invariance, PreemptedAtRandomSteps) {
-  Drive drive(model_->packed, pool_, config_of(6, 48));
-  const auto ids = submit(drive, in_order());
+// Takes seats at random steps until everyone is done.
+void preempt_at_random(Drive& drive) {
   DrivenStep step;
   std::vector<SequenceId> running;
   std::uint64_t count = 0;
@@ -197,6 +196,12 @@ TEST_P(Invariance, PreemptedAtRandomSteps) {
     if (random_u64(99, 1, ++count) % 4 != 0 || running.empty()) continue;
     drive.scheduler().force_preempt(0, running[random_u64(99, 2, count) % running.size()]);
   }
+}
+
+TEST_P(Invariance, PreemptedAtRandomSteps) {
+  Drive drive(model_->packed, pool_, config_of(6, 48));
+  const auto ids = submit(drive, in_order());
+  preempt_at_random(drive);
   expect_equal(drive, ids, "forced preemption");
   EXPECT_GT(drive.scheduler().stats().tokens_recomputed, 0u);
 }
@@ -206,6 +211,27 @@ TEST_P(Invariance, PreemptedBecauseBlocksRunShort) {
   config.limits.max_len = small() ? 544 : 256;
   config.limits.num_blocks = config.limits.max_len / 16;
   run_together(config, pool_, "few blocks");
+}
+
+TEST_P(Invariance, SwappedOutAtRandomSteps) {
+  scheduler::Config config = config_of(6, 48);
+  config.choices.relief = scheduler::Relief::kSwap;
+  config.limits.swap_blocks = 64;
+  Drive drive(model_->packed, pool_, config);
+  const auto ids = submit(drive, in_order());
+  preempt_at_random(drive);
+  expect_equal(drive, ids, "swapped out and in");
+  EXPECT_GT(drive.scheduler().stats().blocks_swapped_in, 10u);
+}
+
+TEST_P(Invariance, InSlicesThatDropOrKeep) {
+  for (const auto boarding : {scheduler::Boarding::kSliced, scheduler::Boarding::kSlicedKeep}) {
+    scheduler::Config config = config_of(4, 128);
+    config.choices.boarding = boarding;
+    config.limits.prefix_cache = true;
+    config.tuning.slice_tokens = 3;
+    run_together(config, pool_, scheduler::to_string(boarding));
+  }
 }
 
 TEST_P(Invariance, WithOneThread) {

@@ -6,21 +6,40 @@
 
 namespace paternoster::engine {
 
-KvCache::KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks)
-    : blocks_(blocks), bytes_(kernels::kv_block_bytes(shape)), type_(shape.type) {
-  pools_.reserve(layers);
+KvCache::KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks,
+                 std::size_t host_blocks)
+    : blocks_(blocks),
+      host_blocks_(host_blocks),
+      bytes_(kernels::kv_block_bytes(shape)),
+      type_(shape.type),
+      pools_(make_pools(layers, blocks)),
+      host_(make_pools(layers, host_blocks)) {}
+
+KvCache::Pools KvCache::make_pools(std::size_t layers, std::size_t blocks) const {
+  Pools pools;
+  if (blocks == 0) return pools;
+  pools.reserve(layers);
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    pools_.emplace_back(blocks * bytes_);
+    pools.emplace_back(blocks * bytes_);
+  }
+  return pools;
+}
+
+void KvCache::copy(std::span<const scheduler::BlockCopy> copies, Pools& from,
+                   std::size_t from_blocks, Pools& to, std::size_t to_blocks) {
+  for (const scheduler::BlockCopy& copy : copies) {
+    PATERNOSTER_CHECK(copy.from.value < from_blocks && copy.to.value < to_blocks);
+    for (std::size_t layer = 0; layer < pools_.size(); ++layer) {
+      std::memcpy(to[layer].data() + copy.to.value * bytes_, from[layer].data() + copy.from.value * bytes_,
+                  bytes_);
+    }
   }
 }
 
-void KvCache::copy(std::span<const scheduler::BlockCopy> copies) {
-  for (const scheduler::BlockCopy& copy : copies) {
-    PATERNOSTER_CHECK(copy.from.value < blocks_ && copy.to.value < blocks_);
-    for (std::size_t layer = 0; layer < pools_.size(); ++layer) {
-      std::memcpy(pool(layer) + copy.to.value * bytes_, pool(layer) + copy.from.value * bytes_, bytes_);
-    }
-  }
+void KvCache::carry_out_copies(const scheduler::Plan& plan) {
+  copy(plan.swap_out, pools_, blocks_, host_, host_blocks_);
+  copy(plan.swap_in, host_, host_blocks_, pools_, blocks_);
+  copy(plan.copies, pools_, blocks_, pools_, blocks_);
 }
 
 std::uint64_t KvCache::block_bytes(std::size_t layers, const kernels::AttentionShape& shape) {

@@ -17,23 +17,32 @@ namespace paternoster::engine {
 class KvCache {
  public:
   // Every layer has the same heads, dimensions and element type; only the window may differ.
-  KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks);
+  // `host_blocks`: room for the blocks of those who lost their seat (scheduler/relief/swap.h).
+  KvCache(std::size_t layers, const kernels::AttentionShape& shape, std::size_t blocks,
+          std::size_t host_blocks = 0);
 
   std::byte* pool(std::size_t layer) noexcept { return pools_[layer].data(); }
   kernels::KvType type() const noexcept { return type_; }
   std::size_t blocks() const noexcept { return blocks_; }
 
   // Copies whole blocks in every layer: what a plan asks for before it is computed.
-  void copy(std::span<const scheduler::BlockCopy> copies);
+  void carry_out_copies(const scheduler::Plan& plan);
 
   // Bytes that one block takes over all layers.
   static std::uint64_t block_bytes(std::size_t layers, const kernels::AttentionShape& shape);
 
  private:
+  using Pools = std::vector<kernels::AlignedBuffer>;
+  void copy(std::span<const scheduler::BlockCopy> copies, Pools& from, std::size_t from_blocks,
+            Pools& to, std::size_t to_blocks);
+  Pools make_pools(std::size_t layers, std::size_t blocks) const;
+
   std::size_t blocks_;
+  std::size_t host_blocks_;
   std::size_t bytes_;  // of one block in one layer
   kernels::KvType type_;
-  std::vector<kernels::AlignedBuffer> pools_;
+  Pools pools_;
+  Pools host_;  // the swap area
 };
 
 }  // namespace paternoster::engine

@@ -106,7 +106,8 @@ NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::un
       pool_(std::move(pool)),
       model_(std::move(model)),
       cache_(model_.packed.layers().size(), shape_of(model_, options_.kv_type),
-             static_cast<std::size_t>(budget.blocks)),
+             static_cast<std::size_t>(budget.blocks),
+             static_cast<std::size_t>(scheduler.config().limits.swap_blocks)),
       executor_(model_.packed, cache_, *pool_, largest_step(scheduler.config())),
       preparer_(model_, budget.max_len) {
   fill_card(budget);

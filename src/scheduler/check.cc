@@ -19,6 +19,7 @@ class Checker {
     check_places();
     check_groups();
     check_lengths();
+    check_host();
     if (state_.in_flight) check_plan();
     return violation_;
   }
@@ -160,6 +161,27 @@ class Checker {
                   blocks_for(state_, sequence.computed + sequence.scheduled),
               8, "the table covers what is computed", sequence.id.value);
     }
+  }
+
+  // 22: a host block is free, leaving, or holds the KV of one sequence that waits.
+  void check_host() {
+    std::vector<int> holders(static_cast<std::size_t>(state_.host.total()));
+    std::int32_t held = 0;
+    for (const Sequence& sequence : state_.sequences) {
+      for (const BlockId block : sequence.host) {
+        ++held;
+        require(++holders[block.value] == 1, 22, "one sequence a host block", sequence.id.value);
+      }
+      require(sequence.host.empty() ? sequence.host_tokens == 0
+                                    : sequence.state == SequenceState::kWaiting ||
+                                          sequence.state == SequenceState::kParked,
+              22, "only who waits is in the host", sequence.id.value);
+      require(static_cast<std::int32_t>(sequence.host.size()) ==
+                  blocks_for(state_, sequence.host_tokens),
+              22, "the host holds whole tables", sequence.id.value);
+    }
+    require(held + state_.host.leaving() == state_.host.used(), 22, "host blocks are conserved",
+            static_cast<std::uint64_t>(held));
   }
 
   // 9: the step's budget holds, but for one whole prompt. Entries: check_entry.

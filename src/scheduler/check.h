@@ -23,7 +23,7 @@ struct Violation {
   std::string what;  // the invariant, and where it was broken
 };
 
-// Invariants 1 to 12. O(blocks + sequences + plan), for tests. Right after any verb.
+// Invariants 1 to 12 and 22. O(blocks + sequences + plan), for tests. Right after any verb.
 std::optional<Violation> check(const Scheduler& scheduler);
 
 // Invariants 13 to 21: what must hold from one moment to the next. Feed it everything, in order.
@@ -55,7 +55,7 @@ class Ledger {
   void tell(const Event& event);
   void check_preempted(const State& state);
   void check_admitted(const State& state, Slot slot);
-  bool outranks_a_rider(const State& state, const Sequence& sequence) const;
+  bool is_outranked(const State& state, SequenceId id) const;
   void broken(int number, const char* what, std::uint64_t id);
 
   std::map<std::uint64_t, Rider> riders_;

@@ -41,6 +41,7 @@ Result<void> validate(const Limits& limits) {
       {"max_queue", limits.max_queue, 0, kMost},
       {"max_choices", limits.max_choices, 1, 1 << 16},
       {"protect_after", limits.protect_after, 1, kMost},
+      {"swap_blocks", limits.swap_blocks, 0, 1 << 28},
       {"num_blocks x block_size", pool_tokens, 1, kMost},
   };
   return in_ranges(rules);
@@ -70,7 +71,7 @@ Result<void> refuse(const char* reason) {
 Result<void> go_together(const Config& config) {
   const Choices& choices = config.choices;
   if (choices.boarding > Boarding::kSlicedKeep || choices.order > Order::kMultilevel ||
-      choices.prefill > Prefill::kLatencyTarget || choices.relief > Relief::kRecompute ||
+      choices.prefill > Prefill::kLatencyTarget || choices.relief > Relief::kAuto ||
       choices.victim > Victim::kLeastWork) {
     return refuse("a choice names no policy");
   }
@@ -82,6 +83,9 @@ Result<void> go_together(const Config& config) {
     return refuse(
         "prefill latency_target keeps prompts from stalling streams: a closed batch has no prompts "
         "beside its streams");
+  }
+  if (choices.relief == Relief::kSwap && config.limits.swap_blocks == 0) {
+    return refuse("relief swap needs room: swap_blocks is 0");
   }
   if (choices.boarding == Boarding::kSlicedKeep && !config.limits.prefix_cache) {
     return refuse("boarding sliced_keep keeps KV in the prefix cache, which is off");

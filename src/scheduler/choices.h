@@ -27,7 +27,7 @@ enum class Order : std::uint8_t {  // order/
   kMultilevel,
 };
 enum class Prefill : std::uint8_t { kWhole, kChunked, kStallFree, kLatencyTarget };  // prefill/
-enum class Relief : std::uint8_t { kReserve, kRecompute };                           // relief/
+enum class Relief : std::uint8_t { kReserve, kRecompute, kSwap, kAuto };             // relief/
 enum class Victim : std::uint8_t { kLatest, kLeastWork };                            // relief/
 
 struct Choices {
@@ -50,6 +50,7 @@ struct Limits {
   std::int32_t max_choices = 128;  // sequences a request
   // Preemptions after which a sequence boards only with all it may need reserved.
   std::int32_t protect_after = 3;
+  std::int32_t swap_blocks = 0;  // of host memory, for the KV of those who lost their seat
   bool prefix_cache = true;
 
   friend bool operator==(const Limits&, const Limits&) = default;

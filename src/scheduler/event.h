@@ -68,7 +68,11 @@ struct Event {
   FinishReason finish = FinishReason::kNone;
   PreemptCause cause = PreemptCause::kNone;  // kPreempted
   std::int32_t recomputed_tokens = 0;        // kFinished: of this sequence, computed again
+  // kPreempted: blocks copied to the host; kAdmitted: copied back; kFinished: both together.
+  std::int32_t swapped_blocks = 0;
   bool resumed = false;  // kAdmitted: it was preempted before
+  // kToken: nothing comes after it, though (boarding static_global) the end may be told later.
+  bool last = false;
   bool forked = false;   // kAdmitted: shares a sibling's prompt rather than the cache's
 };
 

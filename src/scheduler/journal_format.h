@@ -44,6 +44,7 @@ void visit_config(AnyConfig& config, Visit&& visit) {
   visit(config.limits.max_queue);
   visit(config.limits.max_choices);
   visit(config.limits.protect_after);
+  visit(config.limits.swap_blocks);
   visit(config.limits.prefix_cache);
   visit(config.tuning.window_ns);
   visit(config.tuning.window_seqs);

@@ -100,31 +100,31 @@ void Ledger::check_preempted(const State& state) {
     if (!by_class && config.choices.relief == Relief::kReserve) {
       broken(20, "who reserved is never short", one.sequence.value);
     }
-    if (by_class && !order::has_classes(config)) broken(21, "classes", one.sequence.value);
+    if (by_class && !is_outranked(state, one.sequence)) {
+      broken(21, "only a higher class takes a seat", one.sequence.value);
+    }
   }
 }
 
-bool Ledger::outranks_a_rider(const State& state, const Sequence& sequence) const {
+// By somebody who runs after this plan, or (what came free was not enough) stands first in the queue.
+bool Ledger::is_outranked(const State& state, SequenceId id) const {
   if (!order::has_classes(state.config)) return false;
-  const auto outranked = [&](const Sequence& other) {
-    return order::outranks(state.config, state.groups[sequence.group], sequence,
-                           state.groups[other.group], other);
+  const Sequence& victim = state.sequences[*state.sequence_slots.find(id.value)];
+  const auto outranks = [&](Slot slot) {
+    const Sequence& other = state.sequences[slot];
+    return order::outranks(state.config, state.groups[other.group], other,
+                           state.groups[victim.group], victim);
   };
-  for (const Preemption& one : state.plan.preempted) {
-    const std::uint32_t* slot = state.sequence_slots.find(one.sequence.value);
-    if (slot != nullptr && outranked(state.sequences[*slot])) return true;
-  }
-  return std::ranges::any_of(state.running,
-                             [&](Slot slot) { return outranked(state.sequences[slot]); });
+  return std::ranges::any_of(state.running, outranks) || outranks(state.queue.top());
 }
 
-// 18: when blocks are short nobody boards, but over a lower class. 19: nobody boards past somebody
+// 18: when blocks are short nobody boards. 19: nobody boards past somebody
 // who stands before in the queue.
 void Ledger::check_admitted(const State& state, Slot slot) {
   const Sequence& sequence = state.sequences[slot];
   const bool blocks_were_short = std::ranges::any_of(
       state.plan.preempted, [](const auto& one) { return one.cause == PreemptCause::kBlocks; });
-  if (blocks_were_short && !outranks_a_rider(state, sequence)) {
+  if (blocks_were_short) {
     broken(18, "nobody boards when blocks are short", sequence.id.value);
   }
   if (state.queue.empty()) return;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "scheduler/order/order.h"
+#include "scheduler/relief/relief.h"
 #include "scheduler/tables.h"
 
 namespace paternoster::scheduler {
@@ -86,6 +87,10 @@ void preempt(State& state, Slot slot, PreemptCause cause) {
   Event& event = emit(state, EventKind::kPreempted, sequence);
   event.count = sequence.computed;
   event.cause = cause;
+  if (cause != PreemptCause::kSlice &&
+      relief::swaps(state.config, sequence.computed, blocks_for(state, sequence.computed))) {
+    event.swapped_blocks = swap_out(state, sequence);
+  }
   if (cause == PreemptCause::kSlice) {
     ++state.totals.slices;
     ++sequence.slices;
@@ -108,6 +113,7 @@ void finish(State& state, Slot slot, FinishReason reason) {
   event.count = sequence.told;
   event.finish = reason;
   event.recomputed_tokens = sequence.recomputed;
+  event.swapped_blocks = sequence.swapped;
 
   if (sequence.state == SequenceState::kWaiting) dequeue(state, slot);
   if (sequence.state == SequenceState::kParked) {
@@ -115,6 +121,7 @@ void finish(State& state, Slot slot, FinishReason reason) {
     --state.parked;
   }
   release_table(state, sequence);
+  leave_host(state, sequence);
   sequence.state = SequenceState::kFree;
   end_prefill(state, slot);
   if (state.deadlines.contains(slot)) state.deadlines.remove(slot);

@@ -19,10 +19,12 @@ std::uint64_t plan_hash(const Plan& plan) {
   }
   for (const TokenId token : plan.tokens) word(token);
   for (const BlockId block : plan.blocks) word(block.value);
-  word(plan.copies.size());
-  for (const BlockCopy& copy : plan.copies) {
-    word(copy.from.value);
-    word(copy.to.value);
+  for (const auto* copies : {&plan.swap_out, &plan.swap_in, &plan.copies}) {
+    word(copies->size());
+    for (const BlockCopy& copy : *copies) {
+      word(copy.from.value);
+      word(copy.to.value);
+    }
   }
   word(plan.admitted.size());
   for (const Admission& admission : plan.admitted) {

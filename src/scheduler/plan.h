@@ -52,7 +52,9 @@ struct RunEntry {
   bool samples = false;  // a new token is drawn after its last token
 };
 
-// Before anything is computed, the whole content of `from` is copied to `to`.
+// Before anything is computed, the whole content of `from` is copied to `to`: from the pool to the
+// host (swap_out), from the host to the pool (swap_in) or within the pool (copies). All of swap_out
+// come first, in their order, then all of swap_in, then the copies.
 struct BlockCopy {
   BlockId from;
   BlockId to;
@@ -79,6 +81,8 @@ struct Plan {
   std::vector<RunEntry> run;
   std::vector<TokenId> tokens;
   std::vector<BlockId> blocks;
+  std::vector<BlockCopy> swap_out;
+  std::vector<BlockCopy> swap_in;
   std::vector<BlockCopy> copies;
   std::vector<Admission> admitted;    // who boarded in this step
   std::vector<Preemption> preempted;  // who lost the seat in this step

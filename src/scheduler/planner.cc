@@ -45,7 +45,10 @@ void Planner::clear_plan() {
   plan.run.clear();
   plan.tokens.clear();
   plan.blocks.clear();
+  plan.swap_out.clear();
+  plan.swap_in.clear();
   plan.copies.clear();
+  state_.host.begin_step();
   plan.admitted.clear();
   plan.preempted.clear();
   plan.waiting.clear();

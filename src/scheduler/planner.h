@@ -66,7 +66,7 @@ class Planner {
   void seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool reserve);
   void charge_prompt(const Sequence& sequence);
   void reserve_capacity(Sequence& sequence, const Group& group);
-  void announce(const Sequence& sequence, bool resumed);
+  Event& announce(const Sequence& sequence, bool resumed);
   std::int32_t tokens_left(const Sequence& sequence) const {
     return known_tokens(state_, sequence) - sequence.computed;
   }

@@ -182,6 +182,10 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
   const auto needed = static_cast<std::size_t>(blocks_for(state_, start.computed + tokens));
   while (sequence.blocks.size() < needed) grow(state_, sequence);
   pledged_ += pledge_of(sequence);
+  const std::int32_t swapped =
+      start.swapped ? swap_in(state_, sequence, start.blocks.size()) : 0;
+  leave_host(state_, sequence);
+  if (start.swapped) index_computed(state_, sequence);  // copied in before anything is computed
   if (start.copy_from) {
     state_.plan.copies.push_back({*start.copy_from, sequence.blocks[start.blocks.size()]});
     ++state_.totals.blocks_copied;
@@ -195,7 +199,7 @@ void Planner::seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool
   const bool resumed = sequence.ever_boarded;
   if (!group.ever_boarded) --state_.queued_requests;
   group.ever_boarded = sequence.ever_boarded = true;
-  announce(sequence, resumed);
+  announce(sequence, resumed).swapped_blocks = swapped;
 }
 
 // Once a sequence: what is computed again after a preemption was paid for.
@@ -218,7 +222,7 @@ void Planner::reserve_capacity(Sequence& sequence, const Group& group) {
   sequence.nodes.reserve(worst);
 }
 
-void Planner::announce(const Sequence& sequence, bool resumed) {
+Event& Planner::announce(const Sequence& sequence, bool resumed) {
   const Start& start = state_.start;
   Event& event = emit(state_, EventKind::kAdmitted, sequence);
   event.count = start.computed;
@@ -227,10 +231,11 @@ void Planner::announce(const Sequence& sequence, bool resumed) {
   state_.plan.admitted.push_back({sequence.id, start.computed});
   if (start.forked) {
     state_.totals.tokens_forked += static_cast<std::uint64_t>(start.computed);
-  } else if (state_.config.limits.prefix_cache) {
+  } else if (state_.config.limits.prefix_cache && !start.swapped) {
     state_.totals.prefix_queried += static_cast<std::uint64_t>(known_tokens(state_, sequence));
     state_.totals.prefix_hits += static_cast<std::uint64_t>(start.computed);
   }
+  return event;
 }
 
 }  // namespace paternoster::scheduler

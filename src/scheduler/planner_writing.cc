@@ -18,6 +18,10 @@ void Planner::write_entries() {
     }
   }
   state_.in_flight = !state_.plan.run.empty();
+  if (state_.in_flight) {  // else nobody carries it out, and no block is written
+    state_.plan.swap_out.assign(state_.leaving.begin(), state_.leaving.end());
+    state_.leaving.clear();
+  }
   if (window_is_open_ && !state_.in_flight) {
     state_.plan.again_ns = boarding::Window::closes_ns(state_.config, state_.window_from_ns);
     if (!state_.deadlines.empty()) {

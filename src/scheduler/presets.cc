@@ -28,7 +28,7 @@ constexpr Preset kPresets[] = {
      {kContinuous, kFcfs, Prefill::kStallFree, Relief::kRecompute},
      "decodes first, prompts get chunks of what is left: streams never stall"},
     {"fastserve",
-     {kContinuous, kMultilevel, Prefill::kWhole, Relief::kRecompute, Victim::kLeastWork},
+     {kContinuous, kMultilevel, Prefill::kWhole, Relief::kAuto, Victim::kLeastWork},
      "multi-level feedback: short jobs take the seats of long ones"},
     {"vtc",
      {kContinuous, kFair, Prefill::kChunked, Relief::kRecompute},
@@ -37,10 +37,10 @@ constexpr Preset kPresets[] = {
      {kSliced, kFcfs, Prefill::kWhole, Relief::kReserve},
      "answers in slices: a batch runs for some tokens, the unfinished return to the pool"},
     {"home",
-     {kContinuous, kFair, Prefill::kLatencyTarget, Relief::kRecompute, Victim::kLeastWork},
+     {kContinuous, kFair, Prefill::kLatencyTarget, Relief::kAuto, Victim::kLeastWork},
      "for few users: gaps between tokens within a target, fair between people"},
     {"cluster",
-     {kContinuous, kPriority, Prefill::kStallFree, Relief::kRecompute, Victim::kLeastWork},
+     {kContinuous, kPriority, Prefill::kStallFree, Relief::kAuto, Victim::kLeastWork},
      "for many: classes with ageing, streams that never stall"},
 };
 

@@ -28,6 +28,8 @@ Stats Scheduler::stats() const {
   stats.blocks_cached = state.pool.cached();
   stats.blocks_free = state.pool.free();
   stats.blocks_reserved = state.reserved;
+  stats.swap_blocks_total = state.host.total();
+  stats.swap_blocks_used = state.host.used();
   return stats;
 }
 

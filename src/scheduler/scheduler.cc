@@ -79,7 +79,7 @@ Slot new_sequence(State& state, Slot group, std::int32_t choice) {
   sequence.high_water = 0;
   sequence.preemptions = 0;
   sequence.preempted_in = 0;
-  sequence.recomputed = 0;
+  sequence.recomputed = sequence.swapped = 0;
   sequence.horizon = sequence.told = sequence.slices = 0;
   sequence.ended = FinishReason::kNone;
   sequence.in_pool = false;
@@ -162,6 +162,7 @@ void draw(State& state, Slot slot, const Outcome& outcome) {
     sequence.ended = outcome.stop ? FinishReason::kStop
                      : at_limit   ? FinishReason::kLength
                                   : FinishReason::kNone;
+    event.last = sequence.ended != FinishReason::kNone;
   } else {
     ++state.totals.tokens_invalid;
   }

@@ -43,6 +43,8 @@ struct Stats {
   std::int32_t blocks_used = 0;      // in some block table
   std::int32_t blocks_cached = 0;    // free, but their content can still be shared
   std::int32_t blocks_free = 0;      // free and empty
+  std::int32_t swap_blocks_total = 0;
+  std::int32_t swap_blocks_used = 0;
   std::int32_t blocks_reserved = 0;  // of cached and free, promised to running sequences
   // Sequences by WaitReason, as of the last plan.
   std::int32_t waiting_by_reason[kWaitReasons] = {};
@@ -61,6 +63,8 @@ struct Stats {
   std::uint64_t prefix_hits = 0;     // of those, found in the cache
   std::uint64_t tokens_forked = 0;   // prompt tokens shared with a sibling
   std::uint64_t blocks_copied = 0;
+  std::uint64_t blocks_swapped_out = 0;
+  std::uint64_t blocks_swapped_in = 0;
 };
 
 class Scheduler {

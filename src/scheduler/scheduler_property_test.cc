@@ -28,7 +28,8 @@ struct Source {
 };
 
 struct Sum {
-  std::uint64_t steps = 0, preemptions = 0, recomputed = 0, hits = 0, forked = 0, copies = 0;
+  std::uint64_t steps = 0, preemptions = 0, recomputed = 0, swapped = 0, slices = 0,
+                invalid = 0, hits = 0, forked = 0, copies = 0;
 };
 
 // One script of `verbs` verbs under `config`; false with the reason printed.
@@ -46,6 +47,9 @@ void run_script(const Config& config, std::uint64_t seed, int verbs, Sum& sum) {
   sum.steps += stats.steps;
   sum.preemptions += stats.preemptions;
   sum.recomputed += stats.tokens_recomputed;
+  sum.swapped += stats.blocks_swapped_in;
+  sum.slices += stats.slices;
+  sum.invalid += stats.tokens_invalid;
   sum.hits += stats.prefix_hits;
   sum.forked += stats.tokens_forked;
   sum.copies += stats.blocks_copied;
@@ -65,10 +69,14 @@ TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplays
     ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 150, sum));
   }
   std::cout << sum.steps << " steps, " << sum.preemptions << " preemptions, " << sum.recomputed
-            << " tokens recomputed, " << sum.hits << " cached, " << sum.forked << " forked, "
+            << " tokens recomputed, " << sum.swapped << " blocks swapped in, " << sum.slices
+            << " slices, " << sum.invalid << " tokens invalid, " << sum.hits << " cached, " << sum.forked << " forked, "
             << sum.copies << " blocks copied\n";
   EXPECT_GT(sum.preemptions, 1000u);  // the scripts reach what they are for
   EXPECT_GT(sum.recomputed, 1000u);
+  EXPECT_GT(sum.swapped, 500u);
+  EXPECT_GT(sum.slices, 500u);
+  EXPECT_GT(sum.invalid, 500u);
   EXPECT_GT(sum.hits, 1000u);
   EXPECT_GT(sum.copies, 100u);
 }

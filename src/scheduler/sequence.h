@@ -48,6 +48,9 @@ struct Sequence {
   std::vector<BlockId> blocks;        // the block table: covers at least `computed` tokens
   std::vector<std::uint64_t> hashes;  // chained hash of each full block of prompt + output so far
   std::vector<std::uint64_t> nodes;   // prefix index node of each of the first blocks, verified
+  std::vector<BlockId> host;          // while it waits: swapped out, in the order of the table
+  std::int32_t host_tokens = 0;       // tokens whose keys and values are in `host`
+  std::int32_t swapped = 0;           // blocks copied out and in so far
   std::int32_t computed = 0;          // tokens whose keys and values are in `blocks`
   std::int32_t scheduled = 0;         // tokens that the plan in flight computes
   std::int32_t high_water = 0;        // most tokens ever computed: below it, work is done again

@@ -15,6 +15,7 @@
 #include "scheduler/choices.h"
 #include "scheduler/event.h"
 #include "scheduler/flat_map.h"
+#include "scheduler/host_area.h"
 #include "scheduler/order/queue.h"
 #include "scheduler/plan.h"
 #include "scheduler/prefill/latency_target.h"
@@ -32,6 +33,7 @@ struct Start {
   std::int32_t revived = 0;          // of `blocks`, now without a reference: they count as taken
   std::optional<BlockId> copy_from;  // a sibling's partly shared block, to be copied
   bool forked = false;
+  bool swapped = false;  // the rest of `computed` comes from the host
 
   void clear();
 };
@@ -40,12 +42,15 @@ struct State {
   explicit State(const Config& configuration)
       : config(configuration),
         pool(configuration.limits.num_blocks),
+        host(configuration.limits.swap_blocks),
         index(configuration.limits.prefix_cache ? configuration.limits.num_blocks : 0,
               configuration.limits.block_size),
         queue(configuration.choices.order) {}
 
   Config config;
   BlockPool pool;
+  HostArea host;
+  std::vector<BlockCopy> leaving;  // to be copied to the host by the next plan that is carried out
   PrefixIndex index;
   std::int32_t reserved = 0;  // blocks promised to running sequences: the sum of Sequence::reserved
 

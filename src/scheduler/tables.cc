@@ -88,7 +88,7 @@ void Start::clear() {
   blocks.clear();
   nodes.clear();
   copy_from.reset();
-  forked = false;
+  forked = swapped = false;
 }
 
 std::int32_t worst_blocks(const State& state, const Sequence& sequence) {
@@ -123,6 +123,47 @@ void find_start(State& state, Sequence& sequence, const Sequence* sibling, Start
   start.clear();
   find_cached(state, sequence, start);
   if (sibling != nullptr) find_fork(state, sequence, *sibling, start);
+  if (sequence.host_tokens <= start.computed) return;
+  // What the cache has is shared all the same; the host has the rest.
+  start.computed = sequence.host_tokens;
+  start.copy_from.reset();
+  start.forked = false;
+  start.swapped = true;
+}
+
+std::int32_t swap_out(State& state, Sequence& sequence) {
+  const std::int32_t blocks = blocks_for(state, sequence.computed);
+  if (blocks == 0 || blocks > state.host.free()) return 0;
+  for (std::int32_t at = 0; at < blocks; ++at) {
+    sequence.host.push_back(state.host.take());
+    state.leaving.push_back({sequence.blocks[static_cast<std::size_t>(at)], sequence.host.back()});
+  }
+  sequence.host_tokens = sequence.computed;
+  sequence.swapped += blocks;
+  state.totals.blocks_swapped_out += static_cast<std::uint64_t>(blocks);
+  return blocks;
+}
+
+std::int32_t swap_in(State& state, Sequence& sequence, std::size_t from) {
+  std::int32_t blocks = 0;
+  for (std::size_t at = 0; at < sequence.host.size(); ++at) {
+    if (at >= from) {
+      state.plan.swap_in.push_back({sequence.host[at], sequence.blocks[at]});
+      ++blocks;
+    }
+    state.host.release_after_step(sequence.host[at]);
+  }
+  sequence.host.clear();
+  sequence.host_tokens = 0;
+  sequence.swapped += blocks;
+  state.totals.blocks_swapped_in += static_cast<std::uint64_t>(blocks);
+  return blocks;
+}
+
+void leave_host(State& state, Sequence& sequence) {
+  for (const BlockId block : sequence.host) state.host.release(block);
+  sequence.host.clear();
+  sequence.host_tokens = 0;
 }
 
 std::int32_t cached_tokens(const State& state, std::span<const TokenId> prompt,

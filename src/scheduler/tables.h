@@ -36,6 +36,14 @@ std::int32_t cached_tokens(const State& state, std::span<const TokenId> prompt,
 // Order deadline: when the request must begin at the latest, given what the cache has now.
 std::int64_t latest_start_ns(const State& state, const Group& group);
 
+// Copies what a running sequence has computed to the host, if there is room. It keeps its table until
+// release_table. How many blocks; 0 without room.
+std::int32_t swap_out(State& state, Sequence& sequence);
+
+// What it has in the host goes into its table, beyond the first `from` blocks, or is given up.
+std::int32_t swap_in(State& state, Sequence& sequence, std::size_t from);
+void leave_host(State& state, Sequence& sequence);
+
 // Takes what find_start found. The table must be empty.
 void adopt(State& state, Sequence& sequence, const Start& start);
 

@@ -61,6 +61,10 @@ const char* to_string(Relief relief) {
       return "reserve";
     case Relief::kRecompute:
       return "recompute";
+    case Relief::kSwap:
+      return "swap";
+    case Relief::kAuto:
+      return "auto";
   }
   return "?";
 }

@@ -20,7 +20,7 @@ class Lift {
  public:
   explicit Lift(const Config& config)
       : scheduler(*Scheduler::create(config)),
-        model(config.limits.num_blocks, config.limits.block_size) {}
+        model(config.limits.num_blocks, config.limits.block_size, 0, config.limits.swap_blocks) {}
 
   Lift(std::string_view preset, const Limits& limits) : Lift(Config{*choices_of(preset), limits}) {}
 

@@ -21,18 +21,18 @@ namespace paternoster::scheduler::testing {
 
 class PaperModel {
  public:
-  PaperModel(std::int32_t num_blocks, std::int32_t block_size, std::uint32_t stop_one_in = 0)
+  PaperModel(std::int32_t num_blocks, std::int32_t block_size, std::uint32_t stop_one_in = 0,
+             std::int32_t swap_blocks = 0)
       : block_size_(static_cast<std::size_t>(block_size)),
         stop_one_in_(stop_one_in),
-        memory_(static_cast<std::size_t>(num_blocks) * block_size_) {}
+        memory_(static_cast<std::size_t>(num_blocks) * block_size_),
+        host_(static_cast<std::size_t>(swap_blocks) * block_size_) {}
 
   void execute(const Plan& plan, StepResult& result) {
     result.outcomes.clear();
-    for (const BlockCopy& copy : plan.copies) {
-      for (std::size_t at = 0; at < block_size_; ++at) {
-        memory_[copy.to.value * block_size_ + at] = memory_[copy.from.value * block_size_ + at];
-      }
-    }
+    copy(plan.swap_out, memory_, host_);
+    copy(plan.swap_in, host_, memory_);
+    copy(plan.copies, memory_, memory_);
     // Read before write across entries would hide a block shared by mistake; so go entry by entry.
     for (const RunEntry& entry : plan.run) {
       const auto blocks = plan.blocks_of(entry);
@@ -62,6 +62,14 @@ class PaperModel {
   }
 
  private:
+  void copy(std::span<const BlockCopy> copies, const std::vector<std::uint64_t>& from,
+            std::vector<std::uint64_t>& to) {
+    for (const BlockCopy& one : copies) {
+      for (std::size_t at = 0; at < block_size_; ++at) {
+        to.at(one.to.value * block_size_ + at) = from.at(one.from.value * block_size_ + at);
+      }
+    }
+  }
   std::uint64_t& cell(std::span<const BlockId> blocks, std::size_t position) {
     PATERNOSTER_CHECK(position / block_size_ < blocks.size());
     return memory_[blocks[position / block_size_].value * block_size_ + position % block_size_];
@@ -76,6 +84,7 @@ class PaperModel {
   std::size_t block_size_;
   std::uint32_t stop_one_in_;
   std::vector<std::uint64_t> memory_;
+  std::vector<std::uint64_t> host_;
 };
 
 }  // namespace paternoster::scheduler::testing

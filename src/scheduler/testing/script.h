@@ -27,7 +27,8 @@ class Script {
 
   Script(const Config& config, Bytes next)
       : scheduler_(*Scheduler::create(config)),
-        model_(config.limits.num_blocks, config.limits.block_size, next() % 2 == 0 ? 9 : 0),
+        model_(config.limits.num_blocks, config.limits.block_size, next() % 2 == 0 ? 9 : 0,
+               config.limits.swap_blocks),
         next_(std::move(next)) {
     scheduler_.record_to(&journal_);
   }
@@ -39,7 +40,7 @@ class Script {
         boarding < 6 ? static_cast<Boarding>(boarding) : Boarding::kContinuous;
     config.choices.prefill = static_cast<Prefill>(next() % 4);
     config.choices.order = static_cast<Order>(next() % 6);
-    config.choices.relief = next() % 4 == 0 ? Relief::kReserve : Relief::kRecompute;
+    config.choices.relief = static_cast<Relief>(next() % 4);
     config.choices.victim = next() % 2 == 0 ? Victim::kLatest : Victim::kLeastWork;
     Limits& limits = config.limits;
     limits.max_seqs = 1 + next() % 6;
@@ -60,6 +61,8 @@ class Script {
     config.tuning.promotion_ns = 1 + next() * 4;
     config.tuning.quantum_ns = 1 + next() % 32;
     config.cost = {.step_ns = next() % 8, .token_ps = 1 + next() * 8, .context_ps = next()};
+    config.cost.swap_block_ns = next() % 4;
+    limits.swap_blocks = next() % 3 == 0 ? 1 + next() % 4 : 1 + next() % 40;
     // Choices that do not go together: the nearest that do.
     if (!validate(config)) config.choices.boarding = Boarding::kContinuous;
     return config;
