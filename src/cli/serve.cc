@@ -51,6 +51,7 @@ Result<engine::EngineOptions> engine_options(const ServeOptions& options) {
   engine.threads = options.threads;
   engine.preset = options.preset;
   engine.journal = options.journal;
+  engine.step_log = options.step_log;
   engine.check_invariants = options.check_invariants;
   if (!options.chat_template.empty()) {
     auto source = read_text(options.chat_template);

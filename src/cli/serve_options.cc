@@ -131,6 +131,7 @@ void add_options(CLI::App& app, ServeOptions& options) {
                  "further names that may stand in the Host header")
       ->delimiter(',');
   app.add_option("--journal", options.journal, "file for a record of every decision, for replay");
+  app.add_option("--step-log", options.step_log, "file for every step's load and time, for `calibrate`");
   app.add_flag("--check-invariants", options.check_invariants,
                "check the scheduler after every step and abort if it is wrong");
 }

@@ -31,6 +31,7 @@ struct ServeOptions {
   std::vector<std::string> served_model_names;
   std::vector<std::string> allowed_hosts;
   std::string journal;
+  std::string step_log;
   bool check_invariants = false;
 };
 

@@ -149,10 +149,18 @@ TEST(StepLog, NamesTheLineThatIsWrong) {
   };
   const std::string header = std::string(kStepLogHeader) + "\n";
   EXPECT_THAT(error_of("tokens\n"), HasSubstr("log:1:"));
-  EXPECT_THAT(error_of(header + "1,2,3,4,5,6\n1,2,x,4,5,6\n"), HasSubstr("log:3:"));
-  EXPECT_THAT(error_of(header + "1,2,3,4,5,6,7\n"), HasSubstr("log:2:"));
-  EXPECT_THAT(error_of(header + "1,2,3,4,5,-6\n"), HasSubstr("log:2:"));
-  EXPECT_EQ(error_of(header + "1,2,3,4,5,6\n1,2,3"), "none") << "a log that is still being written";
+  EXPECT_THAT(error_of(header + "0,1,2,3,4,5,6\n1,2,x,4,5,6,7\n"), HasSubstr("log:3:"));
+  EXPECT_THAT(error_of(header + "1,2,3,4,5,6,7,8\n"), HasSubstr("log:2:"));
+  EXPECT_THAT(error_of(header + "1,2,3,4,5,6,-6\n"), HasSubstr("log:2:"));
+  EXPECT_EQ(error_of(header + "1,2,3,4,5,6,7\n1,2,3"), "none") << "a log that is still being written";
+}
+
+TEST(StepLog, TellsTheTimeBetweenSteps) {
+  std::vector<TimedStep> steps;
+  for (std::int64_t at = 0; at < 9; ++at) steps.push_back({at * 1'000'000, 900'000, {}});
+  steps.push_back({50'000'000'000, 900'000, {}});  // after a quiet time
+  EXPECT_EQ(gap_between_steps_ns(steps), 100'000);
+  EXPECT_EQ(gap_between_steps_ns({}), 0);
 }
 
 TEST(Profile, IsReadBackAsItWas) {

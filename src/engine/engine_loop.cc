@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "cost/step_log.h"
+
 namespace paternoster::engine {
 
 std::int64_t now_ns() {
@@ -25,6 +27,10 @@ EngineLoop::EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executo
   if (!options.journal.empty()) {
     journal_file_.open(options.journal, std::ios::binary | std::ios::trunc);
     scheduler_.record_to(&journal_);
+  }
+  if (!options.step_log.empty()) {
+    step_log_.open(options.step_log, std::ios::binary | std::ios::trunc);
+    step_lines_ = std::string(cost::kStepLogHeader) + '\n';
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -135,6 +141,7 @@ bool EngineLoop::step() {
     result_.outcomes.clear();
     tell(scheduler_.commit(now_ns(), result_));
     publish(0, nullptr);
+    log_step(0, 0, nullptr);
     deliver(0, nullptr);
     return false;
   }
@@ -145,6 +152,7 @@ bool EngineLoop::step() {
   if (checks_) check_invariants();
   last_step_ns_.store(end_ns, std::memory_order_relaxed);
   publish(end_ns - begin_ns, &plan);
+  log_step(begin_ns, end_ns - begin_ns, &plan);
   deliver(end_ns - begin_ns, &plan);
   return true;
 }
@@ -179,6 +187,17 @@ void EngineLoop::publish(std::int64_t step_ns, const scheduler::Plan* plan) {
   figures.kv_cached = stats.blocks_cached;
   figures.kv_free = stats.blocks_free;
   metrics_->step(figures);
+}
+
+// Written when there is much of it, or time: there is no plan.
+void EngineLoop::log_step(std::int64_t begin_ns, std::int64_t step_ns, const scheduler::Plan* plan) {
+  constexpr std::size_t kBuffer = std::size_t{1} << 16;
+  if (!step_log_.is_open()) return;
+  if (plan != nullptr) cost::append_step(step_lines_, {begin_ns, step_ns, cost::load_of(*plan)});
+  if (plan != nullptr && step_lines_.size() < kBuffer) return;
+  step_log_.write(step_lines_.data(), static_cast<std::streamsize>(step_lines_.size()));
+  step_log_.flush();
+  step_lines_.clear();
 }
 
 void EngineLoop::deliver(std::int64_t step_ns, const scheduler::Plan* plan) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -68,6 +69,7 @@ class EngineLoop {
   std::optional<std::chrono::steady_clock::time_point> wake_time() const;
   bool step();
   void publish(std::int64_t step_ns, const scheduler::Plan* plan);
+  void log_step(std::int64_t begin_ns, std::int64_t step_ns, const scheduler::Plan* plan);
   void deliver(std::int64_t step_ns, const scheduler::Plan* plan);
   void check_invariants();
 
@@ -80,6 +82,8 @@ class EngineLoop {
   scheduler::Ledger ledger_;
   scheduler::Journal journal_;
   std::ofstream journal_file_;
+  std::ofstream step_log_;
+  std::string step_lines_;  // on their way to it
   scheduler::StepResult result_;
   LiveView live_;
   bool frame_wanted_ = false;

@@ -31,6 +31,7 @@ struct EngineOptions {
   bool prefix_cache = true;
   std::optional<std::string> chat_template;  // Jinja source, instead of the file's own
   std::filesystem::path journal;          // every decision is written here; empty: nowhere
+  std::filesystem::path step_log;         // every step's load and time (cost/step_log.h); empty: nowhere
   bool check_invariants = false;          // after every step; aborts on the first that is broken
   measure::ServingMetrics* metrics = nullptr;  // must outlive the backend
 };

@@ -36,6 +36,7 @@ std::span<const scheduler::Event> Engine::cancel(std::int64_t now_ns, RequestId 
 std::optional<std::int64_t> Engine::begin_step(std::int64_t now_ns) {
   const scheduler::Plan& plan = scheduler_.plan(now_ns);
   if (checks_) ledger_.planned(scheduler_);
+  result_.outcomes.clear();
   if (plan.empty()) return std::nullopt;
   load_ = cost::load_of(plan);
   executor_.execute(plan, result_);
@@ -50,6 +51,8 @@ std::span<const scheduler::Event> Engine::end_step(std::int64_t now_ns) {
   }
   return events;
 }
+
+std::span<const scheduler::Event> Engine::settle(std::int64_t now_ns) { return end_step(now_ns); }
 
 void Engine::check() const {
   auto violation = scheduler::check(scheduler_);

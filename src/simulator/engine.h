@@ -32,9 +32,13 @@ class Engine {
   std::span<const scheduler::Event> submit(std::int64_t now_ns, scheduler::Request request);
   std::span<const scheduler::Event> cancel(std::int64_t now_ns, RequestId request);
 
-  // Plans. The time at which the step ends, or nothing: then nobody is there.
+  // Plans. The time at which the step ends, or nothing: then there is nothing to do; whoever was dropped
+  // in deciding that is told by settle(), which must follow.
   std::optional<std::int64_t> begin_step(std::int64_t now_ns);
   std::span<const scheduler::Event> end_step(std::int64_t now_ns);
+  std::span<const scheduler::Event> settle(std::int64_t now_ns);
+  // After settle(): when to begin a step though nobody comes; 0: never.
+  std::int64_t again_ns() const { return scheduler_.last_plan().again_ns; }
   bool stepping() const { return scheduler_.in_flight(); }
 
   // All times x percent / 100 from the next step on: an engine that slows down.

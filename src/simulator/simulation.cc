@@ -14,7 +14,6 @@ using measure::Status;
 using scheduler::EventKind;
 
 constexpr std::uint64_t kProgressEvery = 4096;  // steps
-constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 
 template <typename T>
 bool read_whole(std::string_view text, T least, T most, T& value) {
@@ -46,20 +45,13 @@ Result<Simulation> Simulation::create(Options options, workload::Source source) 
 Simulation::Simulation(Options options, workload::Source source)
     : options_(std::move(options)),
       source_(std::move(source)),
-      flights_(std::make_unique<Flights>()),
-      summarizer_(options_.objectives) {
-  const auto tenants = static_cast<std::uint32_t>(source_.tenants().size());
-  for (std::uint32_t one = 0; one < source_.classes().size(); ++one) {
-    for (std::uint32_t tenant = 0; tenant < tenants; ++tenant) {
-      gaps_.name(one * tenants + tenant, source_.classes()[one].name, source_.tenants()[tenant].name);
-    }
-  }
-}
+      recorder_(std::make_unique<Recorder>(source_, options_.objectives, options_.model.egress_ns,
+                                           options_.on_record)) {}
 
 std::unique_ptr<Engine> Simulation::new_engine() const {
   auto made = scheduler::Scheduler::create(options_.config);
   PATERNOSTER_CHECK(made.has_value());
-  return std::make_unique<Engine>(std::move(*made), options_.model, *flights_, options_.check_invariants);
+  return std::make_unique<Engine>(std::move(*made), options_.model, recorder_->flights(), options_.check_invariants);
 }
 
 void Simulation::push(std::int64_t at_ns, What what, std::uint64_t which) {
@@ -78,7 +70,8 @@ Outcome Simulation::run() {
     if (events_.empty()) break;
     const Timed next = events_.top();
     events_.pop();
-    advance(next.at_ns);
+    now_ns_ = next.at_ns;
+    recorder_->advance(now_ns_);
     switch (next.what) {
       case What::kFault: fail(options_.faults[next.which]); break;
       case What::kSubmit: submit(next.which); break;
@@ -90,11 +83,15 @@ Outcome Simulation::run() {
         break;
     }
     // Faults that lie after the last request change nothing.
-    if (source_.next() == nullptr && flights_->open_count() == 0) break;
+    if (source_.next() == nullptr && recorder_->flights().open_count() == 0) break;
   }
-  gaps_.flush(summarizer_);
   if (engine_) outcome_.stats = engine_->scheduler().stats();
-  outcome_.summary = summarizer_.finish(static_cast<double>(outcome_.end_ns));
+  outcome_.summary = recorder_->finish();
+  outcome_.end_ns = recorder_->end_ns();
+  outcome_.last_arrival_ns = recorder_->last_arrival_ns();
+  outcome_.waiting_at_last_arrival = recorder_->waiting_at_last_arrival();
+  outcome_.most_live = recorder_->most_live();
+  outcome_.timeline = std::move(recorder_->timeline());
   return std::move(outcome_);
 }
 
@@ -105,21 +102,10 @@ bool Simulation::arrival_is_next() {
 
 void Simulation::arrive() {
   const workload::Arrival& arrival = *source_.next();
-  advance(arrival.at_ns);
-  const std::uint64_t slot = flights_->open();
-  Flight& flight = (*flights_)[slot];
-  measure::RequestRecord& record = flight.record;
+  now_ns_ = arrival.at_ns;
+  recorder_->advance(now_ns_);
+  const std::uint64_t slot = recorder_->open(arrival);
   const workload::ClassOfWork& of = source_.classes()[arrival.class_index];
-  record.id = arrival.number;
-  record.class_name = of.name;
-  record.tenant = source_.tenants()[arrival.tenant_index].name;
-  record.scheduled_ns = record.sent_ns = arrival.at_ns;
-  record.input_tokens = arrival.input_tokens;
-  flight.output_tokens = arrival.output_tokens;
-  flight.token = static_cast<TokenId>((arrival.number * 0x9E3779B97F4A7C15u) >> 33);
-  const auto tenants = static_cast<std::uint32_t>(source_.tenants().size());
-  flight.kind = arrival.class_index * tenants + arrival.tenant_index;
-
   scheduler::Request request;
   request.id = RequestId{slot};
   request.tenant = TenantId{arrival.tenant_index};
@@ -134,20 +120,17 @@ void Simulation::arrive() {
   }
   if (slot >= requests_.size()) requests_.resize(slot + 1);
   requests_[slot] = std::move(request);
-  ++arrived_;
-  outcome_.last_arrival_ns = arrival.at_ns;
-  outcome_.waiting_at_last_arrival = static_cast<std::int64_t>(arrived_ - seated_);
   push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
   source_.take();
 }
 
 void Simulation::submit(std::uint64_t slot) {
   if (!engine_) {
-    (*flights_)[slot].record.error = "the engine is dead";
+    recorder_->flights()[slot].record.error = "the engine is dead";
     close(slot, Status::kFailed);
     return;
   }
-  (*flights_)[slot].submitted = true;
+  recorder_->flights()[slot].submitted = true;
   take(engine_->submit(now_ns_, std::move(requests_[slot])));
   if (!engine_->stepping()) begin_step();
 }
@@ -171,9 +154,9 @@ void Simulation::fail(const Fault& fault) {
   if (!engine_) return;
   ++generation_;
   engine_.reset();
-  state_ = {};
-  for (const std::uint64_t slot : flights_->list_submitted()) {
-    (*flights_)[slot].record.error = "the engine died";
+  recorder_->stand(now_ns_, {});
+  for (const std::uint64_t slot : recorder_->flights().list_submitted()) {
+    recorder_->flights()[slot].record.error = "the engine died";
     close(slot, Status::kFailed);
   }
 }
@@ -181,10 +164,9 @@ void Simulation::fail(const Fault& fault) {
 void Simulation::begin_step() {
   const auto end = engine_->begin_step(now_ns_);
   if (!end) {
-    // What the empty plan decided comes with the next verb: one that does nothing.
-    take(engine_->cancel(now_ns_, RequestId{kNobody}));
-    const std::int64_t again_ns = engine_->scheduler().last_plan().again_ns;
-    if (again_ns != 0) push(again_ns, What::kPlanAgain, generation_);
+    take(engine_->settle(now_ns_));
+    const std::int64_t again_ns = engine_->again_ns();
+    if (again_ns > 0) push(std::max(again_ns, now_ns_ + 1), What::kPlanAgain, generation_);
     return;
   }
   step_began_ns_ = now_ns_;
@@ -208,10 +190,12 @@ void Simulation::end_step() {
   counts.input_tokens = static_cast<double>(engine_->load().prompt_tokens);
   counts.output_tokens = static_cast<double>(engine_->sampled());
   counts.preemptions = static_cast<double>(plan.preempted.size());
-  outcome_.timeline.add(now_ns_, now_ns_, counts);
-  state_.running = stats.running;
-  state_.waiting = stats.waiting;
-  state_.kv_used = kv_used;
+  recorder_->timeline().add(now_ns_, now_ns_, counts);
+  measure::Timeline::Moment state;
+  state.running = stats.running;
+  state.waiting = stats.waiting;
+  state.kv_used = kv_used;
+  recorder_->stand(now_ns_, state);
   if (outcome_.steps % kProgressEvery == 0) report_progress();
   begin_step();
 }
@@ -219,15 +203,10 @@ void Simulation::end_step() {
 void Simulation::take(std::span<const scheduler::Event> events) {
   for (const scheduler::Event& event : events) {
     const std::uint64_t slot = event.request.value;
-    measure::RequestRecord& record = (*flights_)[slot].record;
+    measure::RequestRecord& record = recorder_->flights()[slot].record;
     switch (event.kind) {
-      case EventKind::kToken: take_token(event); break;
-      case EventKind::kAdmitted:
-        if (record.admitted_ns >= 0) break;
-        record.admitted_ns = event.at_ns;
-        record.cached_tokens = event.count;
-        ++seated_;
-        break;
+      case EventKind::kToken: recorder_->token(slot, event.at_ns); break;
+      case EventKind::kAdmitted: recorder_->seat(slot, event.at_ns, event.count); break;
       case EventKind::kPreempted: ++record.preemptions; break;
       case EventKind::kRefused:
         record.error = to_string(event.refusal);
@@ -244,41 +223,13 @@ void Simulation::take(std::span<const scheduler::Event> events) {
   }
 }
 
-void Simulation::take_token(const scheduler::Event& event) {
-  Flight& flight = (*flights_)[event.request.value];
-  measure::RequestRecord& record = flight.record;
-  const std::int64_t seen_ns = event.at_ns + options_.model.egress_ns;
-  if (record.output_tokens++ == 0) {
-    record.first_token_ns = seen_ns;
-  } else {
-    const std::int64_t gap_ns = seen_ns - record.last_token_ns;
-    record.largest_gap_ns = std::max(record.largest_gap_ns, gap_ns);
-    gaps_.add(flight.kind, gap_ns, summarizer_);
-  }
-  record.last_token_ns = seen_ns;
-}
-
 void Simulation::close(std::uint64_t slot, Status status) {
-  measure::RequestRecord& record = (*flights_)[slot].record;
-  record.status = status;
-  record.ended_ns = now_ns_ + options_.model.egress_ns;
-  if (record.admitted_ns < 0) ++seated_;
-  outcome_.end_ns = std::max(outcome_.end_ns, record.ended_ns);
-  summarizer_.add(record);
-  if (options_.on_record) options_.on_record(record);
-  source_.ended(record.ended_ns);
-  ++over_;
-  flights_->close(slot);
-}
-
-void Simulation::advance(std::int64_t now_ns) {
-  PATERNOSTER_CHECK(now_ns >= now_ns_);
-  if (now_ns > now_ns_) outcome_.timeline.add(now_ns_, now_ns, state_);
-  now_ns_ = now_ns;
+  recorder_->close(slot, status, now_ns_);
+  source_.ended(now_ns_ + options_.model.egress_ns);
 }
 
 void Simulation::report_progress() {
-  if (options_.on_progress) options_.on_progress({over_, source_.description().count, now_ns_});
+  if (options_.on_progress) options_.on_progress({recorder_->over(), source_.description().count, now_ns_});
 }
 
 Result<Fault> parse_fault(std::string_view text) {

@@ -23,8 +23,7 @@
 #include "scheduler/choices.h"
 #include "scheduler/journal.h"
 #include "simulator/engine.h"
-#include "simulator/flights.h"
-#include "simulator/gap_tables.h"
+#include "simulator/recorder.h"
 #include "workload/workload.h"
 
 namespace paternoster::simulator {
@@ -84,6 +83,7 @@ struct Outcome {
   scheduler::Stats stats;
   std::uint64_t steps = 0;
   std::uint64_t sequence_steps = 0;  // entries of all plans
+  std::int32_t most_live = 0;        // requests under way at once
   std::int64_t busy_ns = 0;          // in steps
   std::int64_t end_ns = 0;           // the last end of a request
   std::int64_t last_arrival_ns = 0;
@@ -124,19 +124,15 @@ class Simulation {
   void begin_step();
   void end_step();
   void take(std::span<const scheduler::Event> events);
-  void take_token(const scheduler::Event& event);
   void close(std::uint64_t slot, measure::Status status);
-  void advance(std::int64_t now_ns);
   void report_progress();
   std::unique_ptr<Engine> new_engine() const;
 
   Options options_;
   workload::Source source_;
-  std::unique_ptr<Flights> flights_;  // the engine points at them
+  std::unique_ptr<Recorder> recorder_;  // the engine points into it
   std::unique_ptr<Engine> engine_;    // none: it is dead
   std::vector<scheduler::Request> requests_;  // on their way in, by slot
-  measure::Summarizer summarizer_;
-  GapTables gaps_;
   Outcome outcome_;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   std::uint64_t pushed_ = 0;
@@ -144,10 +140,6 @@ class Simulation {
   std::int64_t step_began_ns_ = 0;
   std::int64_t pace_percent_ = 100;
   std::uint64_t generation_ = 0;  // of the engine: a dead one's step end is passed over
-  measure::Timeline::Moment state_;
-  std::uint64_t over_ = 0;
-  std::uint64_t arrived_ = 0;
-  std::uint64_t seated_ = 0;  // requests that had their first seat, or ended without
 };
 
 }  // namespace paternoster::simulator

@@ -10,6 +10,8 @@
 namespace paternoster::workload {
 namespace {
 
+constexpr std::uint32_t kDrawn = ~std::uint32_t{0};  // the row names no class, the description does
+
 template <typename T>
 std::uint32_t pick(const std::vector<T>& list, RandomStream& random) {
   if (list.size() < 2) return 0;
@@ -97,7 +99,8 @@ void Source::name_trace_classes() {
   }
   const bool own_tenants = tenants_.empty();
   for (const TraceRow& row : description_.trace->rows) {
-    row_classes_.push_back(index_of(classes_, row.class_name));
+    const bool drawn = row.class_name.empty() && !description_.classes.empty();
+    row_classes_.push_back(drawn ? kDrawn : index_of(classes_, row.class_name));
     if (own_tenants) row_tenants_.push_back(index_of(tenants_, row.tenant));
   }
 }
@@ -173,7 +176,7 @@ void Source::read_from_trace() {
   arrival_.lap = next_number_ / rows.size();
   arrival_.input_tokens = rows[at].input_tokens;
   arrival_.output_tokens = rows[at].output_tokens;
-  arrival_.class_index = row_classes_[at];
+  arrival_.class_index = row_classes_[at] == kDrawn ? pick(description_.classes, class_draws_) : row_classes_[at];
   arrival_.tenant_index = row_tenants_.empty() ? pick(tenants_, tenant_draws_) : row_tenants_[at];
 }
 

@@ -51,7 +51,7 @@ struct Description {
   std::int32_t prefix_tokens = 0;
   std::int32_t prefix_count = 1;
   // Lengths, times and shared content come from here. `count` requests: the trace is begun anew
-  // when it ends, with content of its own.
+  // when it ends, with content of its own. Rows that name no class are given one of `classes`.
   std::shared_ptr<const Trace> trace;
   double speed = 1;  // the trace's times are divided by this
   // What a predictor would say of the output's length: it times a log-normal error of this sigma.
