@@ -9,6 +9,9 @@ constexpr cli::Command kCommands[] = {
     {"chat", "talk with a model in the terminal", cli::chat},
     {"run", "answer one prompt, for scripts and pipes", cli::run},
     {"pull", "fetch a model by name into the cache", cli::pull},
+    {"simulate", "say what a workload would meet on an engine, in virtual time", cli::simulate},
+    {"advise", "search the settings that meet an SLO best", cli::advise},
+    {"calibrate", "measure what a step costs here, for simulate and advise", cli::calibrate},
     {"inspect", "print what is in a model file and what it needs", cli::inspect},
 };
 
