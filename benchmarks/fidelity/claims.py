@@ -8,14 +8,14 @@ FastServe (NSDI'26): multi-level feedback shortens the mean completion when a fe
 
 import common
 
-ENGINE = ["--on", "opt-13b-a100-80g", "--max-len", 8192, "--step-tokens", 512, "--max-seqs", 128]
+ENGINE = ["--on", "llama-3.1-8b-rtxpro6000", "--max-len", 8192, "--step-tokens", 512]
 
 
 def sarathi():
     load = ["--requests", 800, "--arrivals", "poisson", "--input", "lognormal:1730:0.8:6000", "--output",
-            "lognormal:415:0.4:1000", "--seed", 3]
+            "lognormal:415:0.4:1000", "--seed", 3, "--max-seqs", 128]
     rows = []
-    for rate in (0.4, 0.7, 1.0):
+    for rate in (1, 2, 3):
         for preset in ("orca", "sarathi"):
             result = common.simulate(*ENGINE, *load, "--rate", rate, "--preset", preset)
             rows.append([rate, preset, f"{result['p99_itl_ms']:.0f}", f"{result['max_itl_ms']:.0f}",
@@ -25,7 +25,7 @@ def sarathi():
 
 
 def vtc():
-    load = ["--requests", 1500, "--arrivals", "poisson", "--rate", 6, "--input", "fixed:256", "--output", "fixed:256",
+    load = ["--requests", 1500, "--arrivals", "poisson", "--rate", 15, "--input", "fixed:256", "--output", "fixed:256",
             "--tenant", "flooder:9", "--tenant", "quiet:1", "--seed", 3]
     rows = []
     for preset in ("vllm", "vtc"):
@@ -41,7 +41,7 @@ def fastserve():
     load = ["--requests", 800, "--arrivals", "poisson", "--input", "fixed:128", "--output", "lognormal:60:1.6:2000",
             "--seed", 3, "--max-seqs", 16]
     rows = []
-    for rate in (1.5, 2.5, 3.5):
+    for rate in (5, 7, 9):
         for preset in ("orca", "vllm", "fastserve"):
             result = common.simulate(*ENGINE, *load, "--rate", rate, "--preset", preset)
             rows.append([rate, preset, f"{result['mean_e2el_ms'] / 1e3:.2f}", f"{result['median_e2el_ms'] / 1e3:.2f}",
