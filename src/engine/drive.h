@@ -48,6 +48,7 @@ class Drive {
 
   const std::vector<DrivenChoice>& choices(std::uint64_t request) const { return outcomes_[request]; }
   scheduler::Scheduler& scheduler() { return scheduler_; }
+  NativeExecutor& executor() { return executor_; }
 
  private:
   void take(std::span<const scheduler::Event> events);

@@ -1,9 +1,14 @@
 // engine_bench: prefill and decode speed of the engine without HTTP, for benchmarks/peers.
 //
-//   engine_bench --model FILE [--threads T] [--sequences 1,2,4] [--prompt 128] [--decode 64] [--json]
+//   engine_bench --model FILE [--threads T] [--sequences 1,2,4] [--prompt 128] [--decode 64]
+//                [--kv-type f16|bf16|q8_0] [--closed REQUESTS] [--profile] [--json]
 //
 // Prefill: N prompts at once until each has its first token. Decode: only steps in which all N decode.
+// --closed: instead, REQUESTS in all, N of them at any time, and tokens a second of processor time.
+// --profile: where the time of these steps went.
 #include <fmt/format.h>
+
+#include <time.h>
 
 #include <cstring>
 #include <fstream>
@@ -26,6 +31,9 @@ struct Options {
   std::vector<int> sequences{1, 2, 4, 8, 16, 32};
   int prompt = 128;
   int decode = 64;
+  kernels::KvType kv_type = kernels::KvType::kF16;
+  int closed = 0;
+  bool profile = false;
   bool json = false;
 };
 
@@ -43,8 +51,8 @@ Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--json") {
-      options.json = true;
+    if (name == "--json" || name == "--profile") {
+      (name == "--json" ? options.json : options.profile) = true;
       continue;
     }
     if (i + 1 >= argc) break;
@@ -53,6 +61,8 @@ Options read_options(int argc, char** argv) {
     if (name == "--threads") options.threads = std::atoi(value.c_str());
     if (name == "--sequences") options.sequences = numbers_in(value);
     if (name == "--prompt") options.prompt = std::max(1, std::atoi(value.c_str()));
+    if (name == "--kv-type") options.kv_type = kernels::parse_kv_type(value).value_or(options.kv_type);
+    if (name == "--closed") options.closed = std::max(1, std::atoi(value.c_str()));
     if (name == "--decode") options.decode = std::max(2, std::atoi(value.c_str()));
   }
   return options;
@@ -72,6 +82,21 @@ struct Figures {
   double scheduler_us = 0;  // of it, plan and commit
 };
 
+std::size_t products(const kernels::PackedMatrix& matrix) { return matrix.rows() * matrix.cols(); }
+
+// Multiplications of one token in all linear layers, and of one token that is sampled on top.
+std::size_t layer_products(const engine::PackedModel& model) {
+  std::size_t total = 0;
+  for (const engine::PackedLayer& layer : model.layers()) {
+    for (const auto* matrix : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate,
+                               &layer.up, &layer.down}) {
+      total += products(*matrix);
+    }
+  }
+  return total;
+}
+std::size_t vocabulary_products(const engine::PackedModel& model) { return products(model.output()); }
+
 std::shared_ptr<engine::RequestNumbers> prompt_of(int length, int number, std::uint32_t vocabulary) {
   auto numbers = std::make_shared<engine::RequestNumbers>();
   numbers->params.temperature = 0;
@@ -82,6 +107,51 @@ std::shared_ptr<engine::RequestNumbers> prompt_of(int length, int number, std::u
   return numbers;
 }
 
+// How much of what was measured each kind of work took.
+void print_profile(const char* what, const engine::StepProfile& profile) {
+  std::int64_t total = 0;
+  for (const std::int64_t spent : profile.spent_ns) total += spent;
+  fmt::print("  {}:", what);
+  for (std::size_t i = 0; i < engine::kWorkNames.size(); ++i) {
+    fmt::print(" {} {:.1f} %{}", engine::kWorkNames[i],
+               100.0 * static_cast<double>(profile.spent_ns[i]) / static_cast<double>(std::max<std::int64_t>(total, 1)),
+               i + 1 < engine::kWorkNames.size() ? "," : "\n");
+  }
+}
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Tokens a second of processor time, with `sequences` requests at any time and options.closed in all.
+double measure_closed(const Options& options, int sequences, const engine::PackedModel& model,
+                      engine::ThreadPool& pool) {
+  scheduler::Config config;
+  config.limits.max_seqs = sequences;
+  config.limits.prefix_cache = false;
+  config.limits.max_len = options.prompt + options.decode + 1;
+  config.limits.num_blocks = sequences * (config.limits.max_len / config.limits.block_size + 2);
+  engine::Drive drive(model, pool, config, options.kv_type);
+  drive.submit(prompt_of(options.prompt, 999, model.config().vocabulary), 2);
+  drive.run();  // touches the memory
+  std::vector<std::uint64_t> live;
+  int submitted = 0;
+  const double begin = processor_seconds();
+  engine::DrivenStep step;
+  do {
+    std::erase_if(live, [&](std::uint64_t id) {
+      return drive.choices(id)[0].tokens.size() == static_cast<std::size_t>(options.decode);
+    });
+    while (submitted < options.closed && live.size() < static_cast<std::size_t>(sequences)) {
+      live.push_back(drive.submit(prompt_of(options.prompt, submitted++, model.config().vocabulary),
+                                  options.decode));
+    }
+  } while (drive.step(step));
+  return static_cast<double>(options.closed) * options.decode / (processor_seconds() - begin);
+}
+
 Figures measure(const Options& options, int sequences, const engine::PackedModel& model,
                 engine::ThreadPool& pool) {
   scheduler::Config config;
@@ -89,7 +159,8 @@ Figures measure(const Options& options, int sequences, const engine::PackedModel
   config.limits.prefix_cache = false;
   config.limits.max_len = options.prompt + options.decode + 1;
   config.limits.num_blocks = sequences * (config.limits.max_len / config.limits.block_size + 2);
-  engine::Drive drive(model, pool, config);
+  engine::Drive drive(model, pool, config, options.kv_type);
+  engine::StepProfile profile;
   const auto submit_all = [&](int max_tokens, int first) {
     for (int i = 0; i < sequences; ++i) {
       drive.submit(prompt_of(options.prompt, first + i, model.config().vocabulary), max_tokens);
@@ -99,10 +170,13 @@ Figures measure(const Options& options, int sequences, const engine::PackedModel
   engine::DrivenStep step;
   for (int round = 0; round < 2; ++round) {  // the first touches the memory
     submit_all(1, round * sequences);
+    if (round == 1 && options.profile) drive.executor().set_profile(&profile);
     std::int64_t spent_ns = 0;
     while (drive.step(step)) spent_ns += step.plan_ns + step.execute_ns + step.commit_ns;
     figures.prefill = 1e9 * sequences * options.prompt / static_cast<double>(spent_ns);
   }
+  if (options.profile) print_profile("prefill", profile);
+  drive.executor().set_profile(nullptr);
   submit_all(options.decode, 2 * sequences);
   std::int64_t decode_ns = 0;
   std::int64_t scheduler_ns = 0;
@@ -112,7 +186,12 @@ Figures measure(const Options& options, int sequences, const engine::PackedModel
     decode_ns += step.plan_ns + step.execute_ns + step.commit_ns;
     scheduler_ns += step.plan_ns + step.commit_ns;
     ++steps;
+    if (options.profile && steps == 1) {
+      profile = {};
+      drive.executor().set_profile(&profile);
+    }
   }
+  if (options.profile) print_profile("decode", profile);
   if (steps == 0) return figures;
   figures.decode = 1e9 * sequences * static_cast<double>(steps) / static_cast<double>(decode_ns);
   figures.step_us = static_cast<double>(decode_ns) / 1e3 / static_cast<double>(steps);
@@ -131,6 +210,14 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "engine_bench: {}\n", model.error().message);
     return 1;
   }
+  if (options.closed > 0) {
+    for (const int sequences : options.sequences) {
+      fmt::print("{{\"sequences\": {}, \"tokens_per_processor_second\": {:.2f}}}\n", sequences,
+                 measure_closed(options, sequences, model->packed, pool));
+      std::fflush(stdout);
+    }
+    return 0;
+  }
   if (!options.json) {
     fmt::print("{} threads, kernels {}\n", threads, kernels::isa_name(kernels::active_isa()));
     fmt::print("{:>9} {:>12} {:>12} {:>10} {:>12} {:>8}\n", "sequences", "prefill t/s", "decode t/s",
@@ -141,10 +228,12 @@ int main(int argc, char** argv) {
     if (options.json) {
       fmt::print("{{\"sequences\": {}, \"threads\": {}, \"prompt\": {}, \"decode\": {}, \"isa\": \"{}\", "
                  "\"prefill_tokens_per_second\": {:.1f}, \"decode_tokens_per_second\": {:.1f}, "
-                 "\"decode_step_us\": {:.1f}, \"scheduler_us\": {:.1f}, \"resident_bytes\": {}}}\n",
+                 "\"decode_step_us\": {:.1f}, \"scheduler_us\": {:.1f}, \"resident_bytes\": {}, "
+                 "\"weight_bytes\": {}, \"layer_products\": {}, \"vocabulary_products\": {}}}\n",
                  sequences, threads, options.prompt, options.decode,
                  kernels::isa_name(kernels::active_isa()), figures.prefill, figures.decode, figures.step_us,
-                 figures.scheduler_us, resident_bytes());
+                 figures.scheduler_us, resident_bytes(), model->packed.bytes(), layer_products(model->packed),
+                 vocabulary_products(model->packed));
     } else {
       fmt::print("{:>9} {:>12.1f} {:>12.1f} {:>10.0f} {:>12.1f} {:>8}\n", sequences, figures.prefill,
                  figures.decode, figures.step_us, figures.scheduler_us, resident_bytes() >> 20);

@@ -140,24 +140,26 @@ bool EngineLoop::step() {
   if (plan.empty()) {  // nothing to carry out, but deadlines may have passed
     result_.outcomes.clear();
     tell(scheduler_.commit(now_ns(), result_));
-    publish(0, nullptr);
+    publish(0, 0, nullptr);
     log_step(0, 0, nullptr);
     deliver(0, nullptr);
     return false;
   }
+  const std::int64_t planned_ns = now_ns();
   executor_.execute(plan, result_);
+  const std::int64_t kernel_ns = now_ns() - planned_ns;
   calls_.read_step(result_, executor_.drawn());
   const std::int64_t end_ns = now_ns();
   tell(scheduler_.commit(end_ns, result_));
   if (checks_) check_invariants();
   last_step_ns_.store(end_ns, std::memory_order_relaxed);
-  publish(end_ns - begin_ns, &plan);
+  publish(now_ns() - begin_ns, kernel_ns, &plan);
   log_step(begin_ns, end_ns - begin_ns, &plan);
   deliver(end_ns - begin_ns, &plan);
   return true;
 }
 
-void EngineLoop::publish(std::int64_t step_ns, const scheduler::Plan* plan) {
+void EngineLoop::publish(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan) {
   const scheduler::Stats stats = scheduler_.stats();
   running_.store(stats.running, std::memory_order_relaxed);
   waiting_.store(stats.waiting, std::memory_order_relaxed);
@@ -170,6 +172,7 @@ void EngineLoop::publish(std::int64_t step_ns, const scheduler::Plan* plan) {
   if (metrics_ == nullptr) return;
   measure::StepFigures figures;
   figures.step_ns = step_ns;
+  figures.kernel_ns = kernel_ns;
   if (plan != nullptr) {
     figures.tokens = static_cast<std::int32_t>(plan->tokens.size());
     for (const scheduler::RunEntry& entry : plan->run) {

@@ -68,7 +68,8 @@ class EngineLoop {
   void tell(std::span<const scheduler::Event> events);
   std::optional<std::chrono::steady_clock::time_point> wake_time() const;
   bool step();
-  void publish(std::int64_t step_ns, const scheduler::Plan* plan);
+  // kernel_ns: of the step, spent in the forward pass and in drawing tokens.
+  void publish(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan);
   void log_step(std::int64_t begin_ns, std::int64_t step_ns, const scheduler::Plan* plan);
   void deliver(std::int64_t step_ns, const scheduler::Plan* plan);
   void check_invariants();

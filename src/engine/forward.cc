@@ -48,8 +48,10 @@ void Forward::for_rows(Body&& body) {
 }
 
 void Forward::run(const scheduler::Plan& plan) {
+  if (profile_ != nullptr) profile_->begin();
   cache_.carry_out_copies(plan);
   prepare(plan);
+  lap(Work::kPrepare);
   for (std::size_t layer = 0; layer < model_.layers().size(); ++layer) {
     attention_block(layer);
     feed_forward_block(layer);
@@ -121,13 +123,18 @@ void Forward::attention_block(std::size_t layer) {
     kernels::rms_norm_quantise(stream_.data() + row * config.embedding, weights.attention_norm.data(),
                                config.norm_epsilon, normed_, row);
   });
+  lap(Work::kNorm);
   const Linear linears[] = {{&weights.query, query_.data(), config.query_width()},
                             {&weights.key, key_.data(), config.key_width()},
                             {&weights.value, value_.data(), config.value_width()}};
   multiply(normed_, linears, kernels::Store::kAssign);
+  lap(Work::kQueryKeyValue);
   for_rows([&](std::size_t row) { finish_keys_and_queries(layer, row); });
+  lap(Work::kRope);
   attend(layer);
+  lap(Work::kAttention);
   add_to_stream(weights.attention_output, attended_, weights.output_bias, weights.post_attention_norm);
+  lap(Work::kAttentionOutput);
 }
 
 void Forward::finish_keys_and_queries(std::size_t layer, std::size_t row) {
@@ -245,16 +252,20 @@ void Forward::feed_forward_block(std::size_t layer) {
     kernels::rms_norm_quantise(stream_.data() + row * config.embedding, weights.feed_forward_norm.data(),
                                config.norm_epsilon, normed_, row);
   });
+  lap(Work::kNorm);
   const Linear linears[] = {{&weights.gate, gate_.data(), config.feed_forward},
                             {&weights.up, up_.data(), config.feed_forward}};
   multiply(normed_, linears, kernels::Store::kAssign);
+  lap(Work::kGateUp);
   const kernels::Gate gate =
       config.activation == model::Activation::kSilu ? kernels::Gate::kSilu : kernels::Gate::kGeluTanh;
   for_rows([&](std::size_t row) {
     kernels::gated_product_quantise(gate, gate_.data() + row * config.feed_forward,
                                     up_.data() + row * config.feed_forward, gated_, row);
   });
+  lap(Work::kGate);
   add_to_stream(weights.down, gated_, {}, weights.post_feed_forward_norm);
+  lap(Work::kDown);
 }
 
 void Forward::compute_logits(std::span<const std::uint32_t> rows) {
@@ -295,6 +306,7 @@ void Forward::compute_logits(std::span<const std::uint32_t> rows) {
       }
     }
   }
+  lap(Work::kVocabulary);
 }
 
 std::span<const float> Forward::logits(std::size_t index) const {

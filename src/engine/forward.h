@@ -14,6 +14,7 @@
 
 #include "engine/kv_cache.h"
 #include "engine/packed_model.h"
+#include "engine/step_profile.h"
 #include "engine/thread_pool.h"
 #include "kernels/activations.h"
 #include "kernels/matmul.h"
@@ -37,6 +38,9 @@ class Forward {
   std::span<float> mutable_logits(std::size_t index);
   TokenId best(std::size_t index) const { return best_[index]; }  // the argmax, found in passing
 
+  // Where steps spend their time from now on is added to `profile`; null: nowhere.
+  void set_profile(StepProfile* profile) { profile_ = profile; }
+
   // What one row of the largest step costs besides weights and cache; for sizing the cache.
   static std::uint64_t scratch_bytes(const model::ModelConfig& config, std::size_t max_rows);
 
@@ -54,6 +58,9 @@ class Forward {
     std::uint32_t first_block;
   };
 
+  void lap(Work work) {
+    if (profile_ != nullptr) profile_->lap(work);
+  }
   void prepare(const scheduler::Plan& plan);
   void attention_block(std::size_t layer);
   void feed_forward_block(std::size_t layer);
@@ -71,6 +78,7 @@ class Forward {
   const PackedModel& model_;
   KvCache& cache_;
   ThreadPool& pool_;
+  StepProfile* profile_ = nullptr;
   std::size_t rows_ = 0;
 
   std::vector<std::uint32_t> positions_;  // of each row

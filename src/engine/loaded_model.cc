@@ -62,6 +62,7 @@ Result<LoadedModel> load(const std::filesystem::path& path, ThreadPool& pool,
   std::string refusal;
   auto chat = chat_of(shell->tokenizer.chat_template, chat_template, *tokenizer, refusal);
   if (!chat) return named(chat.error());
+  shell->file.release_pages();
   return LoadedModel{std::move(shell), std::move(*packed), std::move(*tokenizer),
                                        std::move(*chat), std::move(refusal)};
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -130,19 +131,42 @@ std::optional<MemoryLimit> tightest_memory(const fs::path& root) {
   return tightest;
 }
 
+// How many cores the allowed processors belong to: two threads of one core share its multipliers, so the
+// second gains next to nothing and disturbs the first.
+int cores_of(const fs::path& root, const cpu_set_t& mask) {
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) continue;
+    const auto siblings =
+        first_line(root / fmt::format("sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    cores.insert(siblings.value_or(std::to_string(cpu)));
+  }
+  return static_cast<int>(cores.size());
+}
+
+// Threads for a quota. Rounded down: one thread too many is throttled for the rest of every period, one too
+// few is not. But where that would leave more than 15 % of the quota unused, rounded up.
+int threads_for(double quota) {
+  const double whole = std::floor(quota + 0.01);
+  return std::max(1, static_cast<int>(whole >= 0.85 * quota ? whole : std::ceil(quota)));
+}
+
 void read_processors(const fs::path& root, Machine& machine) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   int allowed = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) allowed = std::max(1, CPU_COUNT(&mask));
-  machine.processors = allowed;
+  int cores = allowed;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
+    allowed = std::max(1, CPU_COUNT(&mask));
+    cores = std::max(1, cores_of(root, mask));
+  }
+  machine.processors = cores;
   machine.processors_reason = fmt::format("affinity mask allows {}", allowed);
+  if (cores < allowed) machine.processors_reason += fmt::format(" on {} cores", cores);
   const auto quota = smallest_quota(root);
   if (!quota) return;
   machine.processors_reason += fmt::format(", cgroup quota is {:.2f} processors", quota->processors);
-  // Rounded down: one thread too many is throttled for the rest of every period, one too few is not.
-  const int whole = std::max(1, static_cast<int>(std::floor(quota->processors + 0.01)));
-  machine.processors = std::min(allowed, whole);
+  machine.processors = std::min(cores, threads_for(quota->processors));
 }
 
 void read_memory(const fs::path& root, Machine& machine) {

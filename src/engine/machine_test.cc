@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace paternoster::engine {
@@ -58,6 +59,28 @@ TEST_F(MachineFiles, VersionOneLimitsAreRead) {
   const Machine machine = read_machine(root_);
   EXPECT_EQ(machine.available_bytes, std::uint64_t{1} << 30);
   EXPECT_EQ(machine.processors, 1);
+}
+
+TEST_F(MachineFiles, HardwareThreadsOfOneCoreCountOnce) {
+  const int apart = read_machine(root_).processors;
+  for (int cpu = 0; cpu < 1024; ++cpu) {
+    write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list", "0-1023\n");
+  }
+  const Machine machine = read_machine(root_);
+  EXPECT_EQ(machine.processors, 1);
+  if (apart > 1) EXPECT_NE(machine.processors_reason.find(" on 1 cores"), std::string::npos);
+}
+
+TEST_F(MachineFiles, AQuotaIsRoundedDownUnlessMuchWouldBeLeftUnused) {
+  const int apart = read_machine(root_).processors;
+  const auto with_quota = [&](const char* quota) {
+    write("sys/fs/cgroup/cpu.max", std::string(quota) + " 100000\n");
+    return read_machine(root_).processors;
+  };
+  EXPECT_EQ(with_quota("110000"), 1);
+  EXPECT_EQ(with_quota("20000"), 1);
+  EXPECT_EQ(with_quota("150000"), std::min(apart, 2));
+  EXPECT_EQ(with_quota("200000"), std::min(apart, 2));
 }
 
 TEST_F(MachineFiles, UnlimitedGroupsDoNotLimit) {

@@ -80,6 +80,7 @@ void NativeExecutor::execute(const scheduler::Plan& plan, scheduler::StepResult&
         read(readings_[begin + i], i, samplers_[static_cast<std::size_t>(thread)]);
       }
     });
+    if (profile_ != nullptr) profile_->lap(Work::kDraw);
   }
   for (std::size_t i = 0, outcome = 0; i < readings_.size(); ++i) {
     if (!readings_[i].draws) continue;

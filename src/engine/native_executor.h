@@ -39,6 +39,11 @@ class NativeExecutor {
   // Fills result.outcomes: stop is set when an end token was drawn that ends the sequence.
   void execute(const scheduler::Plan& plan, scheduler::StepResult& result);
 
+  void set_profile(StepProfile* profile) {
+    profile_ = profile;
+    forward_.set_profile(profile);
+  }
+
   // What was drawn in the last step, in the order of its outcomes.
   std::span<const Drawn> drawn() const { return {drawn_.data(), drawn_count_}; }
 
@@ -61,6 +66,7 @@ class NativeExecutor {
   void read(const Reading& reading, std::size_t index, Sampler& sampler);
 
   Forward forward_;
+  StepProfile* profile_ = nullptr;
   ThreadPool& pool_;
   std::unordered_map<SequenceId, Sequence> sequences_;
   std::vector<Sampler> samplers_;  // one a thread

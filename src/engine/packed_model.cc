@@ -26,11 +26,11 @@ struct PackJob {
   std::size_t first_tile;  // in the row of all jobs
 };
 
-// Queues every matrix, reserving its memory.
+// Queues every matrix; run() gives them their places, one after the other, and packs them.
 class PackJobs {
  public:
   Result<void> add(const TensorView& view, PackedMatrix& matrix) {
-    auto created = PackedMatrix::create(static_cast<kernels::TensorType>(view.type), view.rows, view.columns);
+    auto created = PackedMatrix::describe(static_cast<kernels::TensorType>(view.type), view.rows, view.columns);
     if (!created) {
       return failure(created.error().code,
                      fmt::format("tensor '{}': {}", view.name, created.error().message));
@@ -38,10 +38,17 @@ class PackJobs {
     matrix = std::move(*created);
     jobs_.push_back({&view, &matrix, tiles_});
     tiles_ += matrix.tiles();
+    bytes_ += matrix.bytes();  // a multiple of 64, as tiles are
     return {};
   }
 
-  void run(ThreadPool& pool) {
+  std::uint64_t bytes() const { return bytes_; }
+
+  void run(std::byte* memory, ThreadPool& pool) {
+    for (const PackJob& job : jobs_) {
+      job.to->place(memory);
+      memory += job.to->bytes();
+    }
     pool.parallel(tiles_, 8, [&](std::size_t begin, std::size_t end, int) {
       auto job = std::upper_bound(jobs_.begin(), jobs_.end(), begin,
                                   [](std::size_t tile, const PackJob& j) { return tile < j.first_tile; });
@@ -56,6 +63,7 @@ class PackJobs {
  private:
   std::vector<PackJob> jobs_;
   std::size_t tiles_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace
@@ -86,7 +94,6 @@ Result<PackedModel> PackedModel::pack(const model::Model& model, ThreadPool& poo
 
 Result<void> PackedModel::pack_matrices(ThreadPool& pool) {
   PackJobs jobs;
-  if (auto done = jobs.add(model_->weights.output, output_); !done) return done;
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     const model::LayerWeights& from = model_->weights.layers[layer];
     PackedLayer& to = layers_[layer];
@@ -99,7 +106,9 @@ Result<void> PackedModel::pack_matrices(ThreadPool& pool) {
       if (auto done = jobs.add(*view, *matrix); !done) return done;
     }
   }
-  jobs.run(pool);
+  if (auto done = jobs.add(model_->weights.output, output_); !done) return done;
+  memory_ = kernels::AlignedBuffer(jobs.bytes());
+  jobs.run(memory_.data(), pool);
   return {};
 }
 

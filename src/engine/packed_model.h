@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "engine/thread_pool.h"
+#include "kernels/aligned_buffer.h"
 #include "kernels/attention.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/rope.h"
@@ -60,6 +61,7 @@ class PackedModel {
   void prepare_ropes();
 
   const model::Model* model_ = nullptr;
+  kernels::AlignedBuffer memory_;  // of all matrices, in the order in which a step reads them
   std::vector<PackedLayer> layers_;
   std::vector<float> output_norm_;
   kernels::PackedMatrix output_;

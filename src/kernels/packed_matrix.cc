@@ -131,6 +131,15 @@ void dequantise_block(const FormatInfo& format, const std::uint8_t* block, const
 }  // namespace
 
 Result<PackedMatrix> PackedMatrix::create(TensorType type, std::size_t rows, std::size_t cols) {
+  auto matrix = describe(type, rows, cols);
+  if (matrix) {
+    matrix->buffer_ = AlignedBuffer(matrix->bytes());
+    matrix->place(matrix->buffer_.data());
+  }
+  return matrix;
+}
+
+Result<PackedMatrix> PackedMatrix::describe(TensorType type, std::size_t rows, std::size_t cols) {
   const BlockSize block = block_size(type);
   if (block.elements == 0) {
     return failure(ErrorCode::kUnsupported, "tensor type " +
@@ -152,7 +161,6 @@ Result<PackedMatrix> PackedMatrix::create(TensorType type, std::size_t rows, std
   matrix.cols_ = cols;
   matrix.tile_bytes_ = is_quantised(type) ? format_info(type).tile_bytes(cols)
                                           : (cols * kTileRows * block.bytes + 63) / 64 * 64;
-  matrix.buffer_ = AlignedBuffer(matrix.tiles() * matrix.tile_bytes_);
   return matrix;
 }
 
@@ -178,7 +186,7 @@ void PackedMatrix::pack_tiles(std::span<const std::byte> bytes, std::size_t begi
   const FormatInfo format = quantised ? format_info(type_) : FormatInfo{};
   for (std::size_t row = begin * kTileRows; row < end * kTileRows && row < rows_; ++row) {
     const auto* source = reinterpret_cast<const std::uint8_t*>(bytes.data()) + row * stride;
-    std::uint8_t* tile = bytes_of(buffer_.data()) + row / kTileRows * tile_bytes_;
+    std::uint8_t* tile = bytes_of(data_) + row / kTileRows * tile_bytes_;
     if (quantised) {
       pack_quantised_row(type_, format, source, cols_, row % kTileRows, tile);
     } else {

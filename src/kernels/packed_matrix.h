@@ -25,9 +25,16 @@ class PackedMatrix {
  public:
   PackedMatrix() = default;
 
-  // Reserves the memory; fails on an unknown type, on empty or unreasonable sizes and on cols that
-  // are no multiple of the type's block.
+  // Without memory yet; fails on an unknown type, on empty or unreasonable sizes and on cols that are no
+  // multiple of the type's block. Give it memory by place() before anything else.
+  static Result<PackedMatrix> describe(TensorType type, std::size_t rows, std::size_t cols);
+
+  // describe, with memory of its own.
   static Result<PackedMatrix> create(TensorType type, std::size_t rows, std::size_t cols);
+
+  // Where its bytes() are: zeroed, at a multiple of 64, outliving the matrix. Many matrices in one buffer
+  // read better than many buffers, whose small pages stop the processor from fetching ahead.
+  void place(std::byte* memory) noexcept { data_ = memory; }
 
   // create and pack_tiles of everything, from the tensor's bytes as they stand in the file.
   static Result<PackedMatrix> pack(TensorType type, std::size_t rows, std::size_t cols,
@@ -41,10 +48,10 @@ class PackedMatrix {
   std::size_t cols() const noexcept { return cols_; }
   std::size_t tiles() const noexcept { return (rows_ + kTileRows - 1) / kTileRows; }
   std::size_t tile_bytes() const noexcept { return tile_bytes_; }
-  std::size_t bytes() const noexcept { return buffer_.size(); }
+  std::size_t bytes() const noexcept { return tiles() * tile_bytes_; }
   bool empty() const noexcept { return rows_ == 0; }
   const std::byte* tile(std::size_t index) const noexcept {
-    return buffer_.data() + index * tile_bytes_;
+    return data_ + index * tile_bytes_;
   }
 
  private:
@@ -52,7 +59,8 @@ class PackedMatrix {
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
   std::size_t tile_bytes_ = 0;
-  AlignedBuffer buffer_;
+  AlignedBuffer buffer_;  // empty when the memory is somebody else's
+  std::byte* data_ = nullptr;
 };
 
 // One row as floats: an embedding looked up in a packed matrix. row < matrix.rows().

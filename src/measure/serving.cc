@@ -175,6 +175,8 @@ void ServingMetrics::step(const StepFigures& figures) {
   families.kv_usage.set(total > 0 ? figures.kv_used / total : 0);
   if (figures.step_ns == 0) return;
   families.steps.add();
+  families.step_ns.add(static_cast<std::uint64_t>(figures.step_ns));
+  families.kernel_ns.add(static_cast<std::uint64_t>(figures.kernel_ns));
   families.step_tokens.observe(figures.tokens);
   families.step_seconds.observe(seconds(figures.step_ns));
 }

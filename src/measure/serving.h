@@ -24,6 +24,7 @@ namespace paternoster::measure {
 // How things stand after a step.
 struct StepFigures {
   std::int64_t step_ns = 0;       // plan to commit; 0: there was no step
+  std::int64_t kernel_ns = 0;     // of it, in the model's kernels
   std::int32_t tokens = 0;        // computed in it
   std::int32_t prefill_tokens = 0;  // of these, of prompts
   std::int32_t running = 0;       // sequences with a seat

@@ -27,6 +27,8 @@ struct ServingMetrics::Families {
   std::array<Counter*, scheduler::kRefusals> refused;   // by scheduler::Refusal
   Counter& preemptions;
   Counter& steps;
+  Counter& step_ns;
+  Counter& kernel_ns;
   Histogram& ttft;
   Histogram& itl;
   Histogram& tpot;

@@ -97,6 +97,10 @@ Result<std::uint32_t> split_count(const GgufFile& file) {
 GgufFile::GgufFile() = default;
 GgufFile::GgufFile(GgufFile&&) noexcept = default;
 GgufFile& GgufFile::operator=(GgufFile&&) noexcept = default;
+void GgufFile::release_pages() const noexcept {
+  for (const auto& mapping : mappings_) mapping->release();
+}
+
 GgufFile::~GgufFile() = default;
 
 Result<GgufFile> GgufFile::from_memory(std::span<const std::byte> bytes) {

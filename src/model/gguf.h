@@ -87,6 +87,9 @@ class GgufFile {
   GgufFile& operator=(GgufFile&&) noexcept;
   ~GgufFile();
 
+  // Gives the file's pages back once what was needed has been copied; everything stays readable.
+  void release_pages() const noexcept;
+
   std::uint32_t version() const noexcept { return version_; }
   std::uint32_t alignment() const noexcept { return alignment_; }
   std::uint64_t file_bytes() const noexcept { return file_bytes_; }  // all parts together

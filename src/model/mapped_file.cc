@@ -45,6 +45,10 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
       new MappedFile(std::span(static_cast<const std::byte*>(start), *size)));
 }
 
+void MappedFile::release() const noexcept {
+  madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }

@@ -22,6 +22,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
+  // Takes the pages out of this process's memory. They stay readable: a touched page comes back.
+  void release() const noexcept;
+
  private:
   explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
 

@@ -1,4 +1,5 @@
-// evaluate MODEL [--tokens N] [--reference-tokens N] [--prompts N] [--ids FILE]: how far the fast path
+// evaluate MODEL [--tokens N] [--reference-tokens N] [--prompts N] [--ids FILE]
+// [--kv-type f16|bf16|q8_0]: how far the fast path
 // is from the float32 reference, on Debian's licence texts. Prints one JSON object; exit code 1 when a
 // bound is broken.
 //
@@ -38,6 +39,7 @@ struct Options {
   std::size_t reference_tokens = 4096;
   std::size_t prompts = 50;
   std::string ids;
+  kernels::KvType kv_type = kernels::KvType::kF16;
 };
 
 Options read_options(int argc, char** argv) {
@@ -50,6 +52,7 @@ Options read_options(int argc, char** argv) {
     if (name == "--reference-tokens") options.reference_tokens = std::stoul(value);
     if (name == "--prompts") options.prompts = std::stoul(value);
     if (name == "--ids") options.ids = value;
+    if (name == "--kv-type") options.kv_type = kernels::parse_kv_type(value).value_or(options.kv_type);
   }
   return options;
 }
@@ -119,10 +122,10 @@ struct Sums {
 
 class Evaluation {
  public:
-  Evaluation(const engine::LoadedModel& model, engine::ThreadPool& pool)
+  Evaluation(const engine::LoadedModel& model, engine::ThreadPool& pool, kernels::KvType kv_type)
       : model_(model),
         pool_(pool),
-        cache_(model.packed.layers().size(), model.packed.layers().front().shape, kWindow / 16),
+        cache_(model.packed.layers().size(), shape_of(model, kv_type), kWindow / 16),
         forward_(model.packed, cache_, pool, kWindow),
         reference_(*model.file, pool) {}
 
@@ -151,6 +154,12 @@ class Evaluation {
   Sums sums;
 
  private:
+  static kernels::AttentionShape shape_of(const engine::LoadedModel& model, kernels::KvType kv_type) {
+    kernels::AttentionShape shape = model.packed.layers().front().shape;
+    shape.type = kv_type;
+    return shape;
+  }
+
   void compare(std::span<const float> truth, std::span<const float> fast, double fast_normaliser,
                std::size_t next) {
     const double normaliser = log_normaliser(truth);
@@ -260,7 +269,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (!options.ids.empty()) write_ids(options.ids, windows);
-  Evaluation evaluation(*model, pool);
+  Evaluation evaluation(*model, pool, options.kv_type);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     evaluation.add(windows[i], i * kWindow < options.reference_tokens);
   }
@@ -268,12 +277,12 @@ int main(int argc, char** argv) {
   const Sums& sums = evaluation.sums;
   const auto beside = static_cast<double>(std::max<std::size_t>(sums.reference_tokens, 1));
   const double divergence = sums.divergence / beside;
-  fmt::print("{{\"model\": \"{}\", \"tokens\": {}, \"perplexity\": {:.4f}, \"reference_tokens\": {}, "
+  fmt::print("{{\"model\": \"{}\", \"kv_type\": \"{}\", \"tokens\": {}, \"perplexity\": {:.4f}, \"reference_tokens\": {}, "
              "\"reference_perplexity\": {:.4f}, \"perplexity_beside_reference\": {:.4f}, "
              "\"mean_kl\": {:.6f}, \"worst_kl\": {:.4f}, \"logit_rms_error\": {:.4f}, "
              "\"greedy_positions\": {}, \"greedy_equal\": {}, \"greedy_sure\": {}, \"greedy_wrong\": {}, "
              "\"widest_miss\": {:.3f}}}\n",
-             options.model, sums.tokens, std::exp(sums.fast_nll / static_cast<double>(sums.tokens)),
+             options.model, kernels::kv_type_name(options.kv_type), sums.tokens, std::exp(sums.fast_nll / static_cast<double>(sums.tokens)),
              sums.reference_tokens, std::exp(sums.reference_nll / beside),
              std::exp(sums.fast_nll_beside_reference / beside), divergence, sums.worst_divergence,
              std::sqrt(sums.squared_error / static_cast<double>(std::max<std::size_t>(sums.logits, 1))),
