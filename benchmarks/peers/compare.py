@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
 """paternoster beside llama.cpp and OpenVINO GenAI: same file, same threads, same run.
 
-Rounds are interleaved (each engine once a round, in turn), every figure is the median over the rounds,
-and the last column is ours over the best peer's. The result is printed and kept in benchmarks/results/.
+Rounds are interleaved (each engine once a round, in turn), every figure is the median over the rounds.
+"ours / best" is ours over the best peer's; "of limit" is ours over what this machine's memory and multipliers
+allow, measured in the same rounds. The result is printed and kept in benchmarks/results/.
+
+--clock processor (one thread only) times every engine by the processor time that it used instead of by the
+wall clock, so that others on a busy machine take nothing from anybody's figures but cache and bandwidth.
 """
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import results  # noqa: E402
+
 CACHE = pathlib.Path(subprocess.check_output([ROOT / "scripts/cache-dir"], text=True).strip())
 PEERS = CACHE / "peers"
 OURS = "paternoster"
+LIMIT = "limit"
 
 
 def read_options():
@@ -31,7 +37,23 @@ def read_options():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engines", default="paternoster,llama.cpp,openvino")
     parser.add_argument("--bench", default=str(ROOT / "build/release/engine_bench"))
-    return parser.parse_args()
+    parser.add_argument("--kernels-bench", default=str(ROOT / "build/release/kernels_bench"))
+    parser.add_argument("--clock", choices=("wall", "processor"), default="wall")
+    options = parser.parse_args()
+    if options.clock == "processor" and options.threads != 1:
+        parser.error("--clock processor measures one thread: add --threads 1")
+    return options
+
+
+def environment(options):
+    """What the engines run with: for --clock processor, a preloaded clock."""
+    if options.clock == "wall":
+        return None
+    library = PEERS / "processor_clock.so"
+    source = ROOT / "benchmarks/peers/processor_clock.c"
+    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    return {**os.environ, "LD_PRELOAD": str(library)}
 
 
 def commands(options):
@@ -52,9 +74,9 @@ def commands(options):
     return {name: table[name] for name in options.engines.split(",")}
 
 
-def one_run(command):
+def one_run(command, env):
     """The JSON lines that a program printed, and its peak resident memory in MiB."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -72,20 +94,45 @@ def normalized(line):
     return line["sequences"], line["prefill_tokens_per_second"], line["decode_tokens_per_second"]
 
 
+def machine_limits(options, env):
+    """Bytes a second from memory and integer operations a second, of one thread each."""
+    command = [options.kernels_bench, "--benchmark_filter=^(read_loop|peak)$", "--benchmark_format=json",
+               "--benchmark_min_time=0.2"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env,
+                          check=True)
+    rates = {entry["name"]: entry for entry in json.loads(done.stdout)["benchmarks"]}
+    return rates["read_loop"]["bytes"], rates["peak"]["ops"]
+
+
+def add_limits(samples, line, bandwidth, peak):
+    """The least time of a step is that of its weights through memory or of its products, the larger."""
+    sequences = line["sequences"]
+    layers, vocabulary = 2.0 * line["layer_products"], 2.0 * line["vocabulary_products"]
+    prefill = peak / layers
+    step = max(line["weight_bytes"] / bandwidth, sequences * (layers + vocabulary) / peak)
+    samples.setdefault(("prefill", sequences), {}).setdefault(LIMIT, []).append(prefill)
+    samples.setdefault(("decode", sequences), {}).setdefault(LIMIT, []).append(sequences / step)
+
+
 def measure(options):
     samples = {}
     failures = {}
+    env = environment(options)
     for number in range(options.rounds):
+        limits = machine_limits(options, env) if options.threads == 1 else None
         for name, command in commands(options).items():
             if name in failures:
                 continue
             print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr, flush=True)
             try:
-                lines, memory = one_run(command)
+                lines, memory = one_run(command, env)
             except (RuntimeError, OSError) as error:
                 failures[name] = str(error)
                 continue
             samples.setdefault(("memory MiB", 0), {}).setdefault(name, []).append(memory)
+            if name == OURS and limits:
+                for line in lines:
+                    add_limits(samples, line, *limits)
             for sequences, prefill, decode in map(normalized, lines):
                 samples.setdefault(("prefill", sequences), {}).setdefault(name, []).append(prefill)
                 samples.setdefault(("decode", sequences), {}).setdefault(name, []).append(decode)
@@ -99,50 +146,31 @@ def rows(samples, names):
         peers = [value for name, value in medians.items() if name != OURS]
         best = (min if what == "memory MiB" else max)(peers, default=None)
         ratio = medians[OURS] / best if best and OURS in medians else None
-        yield what, sequences, medians, ratio
+        limit = statistics.median(by_name[LIMIT]) if LIMIT in by_name else None
+        share = medians[OURS] / limit if limit and OURS in medians else None
+        yield what, sequences, medians, ratio, share
 
 
 def table(options, samples, failures):
     names = options.engines.split(",")
-    text = ["| | sequences | " + " | ".join(names) + " | ours / best peer |",
-            "|---|---|" + "---|" * (len(names) + 1)]
-    for what, sequences, medians, ratio in rows(samples, names):
+    text = ["| | sequences | " + " | ".join(names) + " | ours / best peer | of limit |",
+            "|---|---|" + "---|" * (len(names) + 2)]
+    for what, sequences, medians, ratio, share in rows(samples, names):
         cells = [f"{medians[name]:.0f}" if name in medians else "-" for name in names]
         unit = what if what == "memory MiB" else f"{what} tok/s"
         text.append(f"| {unit} | {sequences or ''} | " + " | ".join(cells) +
-                    f" | {f'{ratio:.2f}' if ratio else '-'} |")
+                    f" | {f'{ratio:.2f}' if ratio else '-'} | {f'{share:.0%}' if share else '-'} |")
     text += [f"{name} failed: {reason}" for name, reason in failures.items()]
     return "\n".join(text)
 
 
-def machine():
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo")
-                if line.startswith("model name")), platform.machine())
-    flags = next((line for line in open("/proc/cpuinfo") if line.startswith("flags")), "").split()
-    sets = [name for name in ("avx2", "f16c", "avx_vnni", "avx512_vnni", "avx512_bf16", "amx_int8")
-            if name in flags]
-    return f"{cpu}, {os.cpu_count()} processors, {' '.join(sets)}"
-
-
 def main():
     options = read_options()
-    load = os.getloadavg()[0]
     samples, failures = measure(options)
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
-                            capture_output=True, text=True).stdout.strip() or "unknown"
     head = (f"{pathlib.Path(options.model).name}, {options.threads} threads, prompts of {options.prompt}, "
-            f"{options.decode} decoded, median of {options.rounds} interleaved rounds.\n"
-            f"{machine()}; load before the run {load:.1f}; commit {commit}.")
-    text = f"{head}\n\n{table(options, samples, failures)}\n"
-    print(text)
-    stamp = datetime.datetime.now().strftime("%Y-%m-%d")
-    stem = f"{stamp}-{commit}-{pathlib.Path(options.model).stem}-{options.threads}t"
-    folder = ROOT / "benchmarks/results"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{stem}.md").write_text(text)
-    raw = [{"what": what, "sequences": sequences, "samples": by_name}
-           for (what, sequences), by_name in samples.items()]
-    (folder / f"{stem}.json").write_text(json.dumps({"head": head, "raw": raw}, indent=1) + "\n")
+            f"{options.decode} decoded, median of {options.rounds} interleaved rounds, {options.clock} clock.")
+    name = f"{pathlib.Path(options.model).stem}-{options.threads}t"
+    results.keep(name, head, table(options, samples, failures), samples)
     return 1 if OURS in failures else 0
 
 
