@@ -6,8 +6,9 @@
 #   make build | asan | tsan | fuzz | coverage    one preset: build it and run its own tests
 #   make evaluate                                 the long comparison of numbers (nightly)
 #   make bench-peers [ARGS=...]                   us beside llama.cpp and OpenVINO, same file, same run
+#   make bench-closed | bench-server | bench-shared | bench-guard     the others: benchmarks/README.md
 #   make clean                                    remove build/, keep the cache
-.PHONY: serve test setup build asan tsan fuzz coverage evaluate bench-peers clean help
+.PHONY: serve test setup build asan tsan fuzz coverage evaluate bench-peers bench-closed bench-server bench-shared bench-guard clean help
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
@@ -53,12 +54,25 @@ evaluate:
 	@cd build/dev && ctest -C nightly -L nightly --output-on-failure
 
 bench-peers: build/release/paternoster
-	@scripts/build release engine_bench
+	@scripts/build release engine_bench kernels_bench
 	@benchmarks/peers/fetch.sh
 	@benchmarks/peers/compare.py $(ARGS)
+
+bench-closed: build/release/paternoster
+	@benchmarks/peers/fetch.sh llama
+	@benchmarks/peers/closed_loop.py $(ARGS)
+
+bench-server bench-shared: build/release/paternoster
+	@scripts/build release engine_bench
+	@benchmarks/$(if $(filter bench-server,$@),server_overhead,shared_machine).py $(ARGS)
+
+bench-guard:
+	@scripts/setup build
+	@scripts/build dev guard
+	@python3 tests/guard/guard.py build/dev/tests/guard/guard $(ARGS)
 
 clean:
 	rm -rf build
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -13
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -14
