@@ -52,17 +52,31 @@ NOINLINE void sum_split(const AttentionCall& call, std::size_t count, std::size_
   }
 }
 
+// A block is too short for the processor to fetch ahead by itself, and with few queries memory is the limit:
+// asks for this block's values, which are summed after all scores, and for the keys of a later block, beyond
+// this split too (the last row sees most).
+INLINE void fetch_ahead(const AttentionCall& call, const AttentionRow& last, std::size_t position,
+                        std::size_t distance) {
+  prefetch(head_of(call, position) + call.half_bytes, call.half_bytes);
+  if (position + distance < last.end) {
+    prefetch(head_of(call, position + distance), call.half_bytes);
+  }
+}
+
 template <typename E, int R>
 NOINLINE void score_few(const AttentionCall& call, const AttentionRow* rows, std::size_t begin,
                         std::size_t end, AttentionScratch& scratch) {
   std::size_t p = begin / 16 * 16;
   if constexpr (R <= 3) {
     for (; p + 16 < end; p += 32) {
+      fetch_ahead(call, rows[R - 1], p, 32);
+      fetch_ahead(call, rows[R - 1], p + 16, 32);
       const std::uint8_t* const keys[2] = {head_of(call, p), head_of(call, p + 16)};
       score_direct<E, R, 2>(call, rows, keys, &scratch.scores[0][p % kSplit]);
     }
   }
   for (; p < end; p += 16) {
+    fetch_ahead(call, rows[R - 1], p, 16);
     const std::uint8_t* const keys[1] = {head_of(call, p)};
     score_direct<E, R, 1>(call, rows, keys, &scratch.scores[0][p % kSplit]);
   }
