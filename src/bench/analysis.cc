@@ -34,7 +34,8 @@ void take_server_clock(Sighting& sighting, Quality& quality) {
   if (timings.first_token_ns >= 0) {
     quality.server_ttft.add(static_cast<double>(timings.first_token_ns));
     quality.outside.add(
-        static_cast<double>(std::max<std::int64_t>(record.first_token_ns - record.sent_ns - timings.first_token_ns, 0)));
+        static_cast<double>(
+            std::max<std::int64_t>(record.first_token_ns - record.sent_ns - timings.first_token_ns, 0)));
   }
   if (timings.decode_ns >= 0 && record.output_tokens > 1) {
     quality.server_tpot.add(static_cast<double>(timings.decode_ns) / (record.output_tokens - 1));

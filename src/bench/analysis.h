@@ -10,6 +10,7 @@
 
 #include "bench/bootstrap.h"
 #include "bench/load.h"
+#include "bench/metrics_watch.h"
 #include "measure/objective.h"
 #include "measure/summary.h"
 
@@ -45,6 +46,7 @@ struct BenchRun {
   std::map<std::string, Interval> intervals;  // by the summary's key: "mean_ttft_ms"
   std::vector<Note> notes;
   LoadResult load;
+  ServerWatch server;  // what its /metrics said meanwhile
   double offered_rate = 0;  // requests a second that were meant to come; 0: closed loop
   // Mean E2E of the last third of requests over that of the first: well above 1, the queue grows.
   double drift = 1;

@@ -182,7 +182,8 @@ Result<RecordedRun> parse_run(std::string_view text, const std::string& name) {
   }
   const json::object& object = value.get_object();
   if (object.if_contains("completed") == nullptr || object.if_contains("duration") == nullptr) {
-    return failure(ErrorCode::kInvalidFile, name + " is no result of a benchmark: it has no \"completed\" and \"duration\"");
+    return failure(ErrorCode::kInvalidFile,
+                   name + " is no result of a benchmark: it has no \"completed\" and \"duration\"");
   }
   RecordedRun run;
   run.name = text_of(object, "label").empty() ? name : text_of(object, "label");
@@ -195,7 +196,8 @@ Result<RecordedRun> parse_run(std::string_view text, const std::string& name) {
   for (const char* rate : kRates) {
     if (const json::value* figure = object.if_contains(rate)) run.figures[rate] = number_of(*figure);
   }
-  for (const char* condition : {"model_id", "request_rate", "max_concurrency", "arrivals", "num_prompts", "burstiness"}) {
+  for (const char* condition :
+       {"model_id", "request_rate", "max_concurrency", "arrivals", "num_prompts", "burstiness"}) {
     if (object.if_contains(condition) != nullptr) run.conditions[condition] = text_of(object, condition);
   }
   for (const char* tokens : {"total_input_tokens", "total_output_tokens"}) {

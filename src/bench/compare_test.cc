@@ -138,7 +138,8 @@ SweepPoint point(double load, double drift, double ttft_ms, double tokens) {
 }
 
 TEST(Sweep, TheKneeIsWhereRunsCeaseToKeepUp) {
-  const std::vector<SweepPoint> points{point(1, 1, 50, 10), point(2, 1.1, 80, 20), point(4, 1.2, 300, 39), point(8, 4, 900, 40)};
+  const std::vector<SweepPoint> points{point(1, 1, 50, 10), point(2, 1.1, 80, 20), point(4, 1.2, 300, 39),
+                                       point(8, 4, 900, 40)};
   const SweepVerdict open = judge(points, false);
   EXPECT_EQ(open.knee, 4);
   EXPECT_EQ(open.best, 2);

@@ -84,7 +84,8 @@ void Load::plan_next() {
   if (!prepared_) prepared_ = call_of(*arrival);
   waking_ = true;
   next_timer_.expires_at(epoch_ + std::chrono::nanoseconds(arrival->at_ns));
-  next_timer_.async_wait([this](boost::system::error_code cancelled) {
+  next_timer_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code cancelled) {
+    if (alive.expired()) return;
     waking_ = false;
     if (!cancelled) send_due();
   });
@@ -130,39 +131,47 @@ void Load::end(std::uint64_t number, StreamWatch& watch) {
   landed_.push_back(std::move(found->second));
   flights_.erase(found);
   if (!waking_) {
-    boost::asio::post(context_, [this] { plan_next(); });
+    plan_soon();
   } else if (const workload::Arrival* arrival = source_.next();
              arrival != nullptr && next_timer_.expiry() > epoch_ + std::chrono::nanoseconds(arrival->at_ns)) {
     next_timer_.cancel();  // somebody's turn has come before the one that is waited for
-    boost::asio::post(context_, [this] { plan_next(); });
+    plan_soon();
   }
+}
+
+// Not from within a callback of the Caller's.
+void Load::plan_soon() {
+  boost::asio::post(context_, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) plan_next();
+  });
 }
 
 void Load::look_around() {
   look_due_ += kLookAround;
   look_timer_.expires_at(look_due_);
-  look_timer_.async_wait([this](boost::system::error_code cancelled) {
-    if (cancelled) return;
-    const Clock::time_point now = Clock::now();
-    result_.loop_lag.add(static_cast<double>((now - look_due_).count()));
-    if (now - look_due_ > kLookAround) look_due_ = now;  // lags do not add up
-    landed_.clear();
-    const std::int64_t elapsed = now_ns();
-    if (report_ && elapsed - reported_ns_ >= kReportNs) {
-      std::int64_t tokens = tokens_seen_;
-      for (const auto& [number, flight] : flights_) tokens += flight->watch.tokens_so_far();
-      progress_.elapsed_s = static_cast<double>(elapsed) / 1e9;
-      progress_.in_flight = flights_.size();
-      progress_.tokens_per_second =
-          static_cast<double>(std::max<std::int64_t>(tokens - tokens_told_, 0)) * 1e9 /
-          static_cast<double>(elapsed - reported_ns_);
-      progress_.planned = options_.stop_sending_ns > 0 ? 0 : source_.description().count;
-      tokens_told_ = tokens;
-      reported_ns_ = elapsed;
-      report_(progress_);
-    }
+  look_timer_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code cancelled) {
+    if (cancelled || alive.expired()) return;
+    look(Clock::now());
     look_around();
   });
+}
+
+void Load::look(Clock::time_point now) {
+  result_.loop_lag.add(static_cast<double>((now - look_due_).count()));
+  if (now - look_due_ > kLookAround) look_due_ = now;  // lags do not add up
+  landed_.clear();
+  const std::int64_t elapsed = now_ns();
+  if (!report_ || elapsed - reported_ns_ < kReportNs) return;
+  std::int64_t tokens = tokens_seen_;
+  for (const auto& [number, flight] : flights_) tokens += flight->watch.tokens_so_far();
+  progress_.elapsed_s = static_cast<double>(elapsed) / 1e9;
+  progress_.in_flight = flights_.size();
+  progress_.tokens_per_second = static_cast<double>(std::max<std::int64_t>(tokens - tokens_told_, 0)) * 1e9 /
+                                static_cast<double>(elapsed - reported_ns_);
+  progress_.planned = options_.stop_sending_ns > 0 ? 0 : source_.description().count;
+  tokens_told_ = tokens;
+  reported_ns_ = elapsed;
+  report_(progress_);
 }
 
 void Load::request_stop() {

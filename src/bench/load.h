@@ -72,6 +72,8 @@ class Load {
   void send(const workload::Arrival& arrival);
   void end(std::uint64_t number, StreamWatch& watch);
   void look_around();
+  void look(Clock::time_point now);
+  void plan_soon();
   bool may_send() const;
   bool over() const;
   std::int64_t now_ns() const;
@@ -98,6 +100,8 @@ class Load {
   std::int64_t reported_ns_ = 0;
   bool waking_ = false;
   bool exhausted_ = false;
+  // Gone with us: a timer that has fired may still stand in the context's queue.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace paternoster::bench

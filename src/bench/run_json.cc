@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,22 @@ void append_quality(JsonObject& outer, const BenchRun& run) {
   server.end();
 }
 
+void append_server_watch(JsonObject& outer, const BenchRun& run) {
+  if (!run.server.told) return;
+  double running = 0;
+  double waiting = 0;
+  for (const ServerSample& sample : run.server.samples) {
+    running = std::max(running, sample.running);
+    waiting = std::max(waiting, sample.waiting);
+  }
+  JsonObject object(outer.key("server_metrics"));
+  object.field("peak_running", running)
+      .field("peak_waiting", waiting)
+      .field("peak_kv_usage", run.server.peak_kv_usage())
+      .field("preemptions", run.server.preemptions);
+  object.end();
+}
+
 void append_intervals(JsonObject& outer, const BenchRun& run) {
   JsonObject object(outer.key("intervals_95"));
   for (const auto& [key, interval] : run.intervals) {
@@ -141,6 +158,7 @@ std::string run_json(const BenchRun& run, const RunIdentity& identity) {
       .field("drift", run.drift);
   append_intervals(object, run);
   append_quality(object, run);
+  append_server_watch(object, run);
   append_notes(object, run);
   append_details(object, run.load.sightings);
   object.end();

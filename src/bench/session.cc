@@ -135,12 +135,23 @@ std::optional<std::int32_t> Session::count_tokens(const std::string& text) {
   return static_cast<std::int32_t>(tokens->get_array().size());
 }
 
+std::string Session::metrics_text() {
+  client::Call call;
+  call.method = "GET";
+  call.path = "/metrics";
+  const auto answer = client::ask(context_, *caller_, std::move(call));
+  return answer && answer->status == 200 ? answer->body : std::string();
+}
+
 Result<BenchRun> Session::run(const workload::Description& work, const std::string& label,
                               const std::function<void(const Progress&)>& report) {
   LoadOptions load = options_.load;
   load.keep_text = load.keep_text || options_.check_counts;
+  MetricsWatch watch(context_, *caller_, options_.watch_period);
+  if (options_.watch_period.count() > 0) watch.start();
   auto result = play(work, load, report);
   if (!result) return std::unexpected(result.error());
+  ServerWatch server = watch.stop(options_.watch_period.count() > 0 ? metrics_text() : "");
   const std::uint64_t last = result->sightings.empty() ? 0 : result->sightings.back().record.id;
   const auto asked = asked_tokens(work, *prompts_, last);
   AnalysisOptions analysis;
@@ -156,6 +167,7 @@ Result<BenchRun> Session::run(const workload::Description& work, const std::stri
   }
   BenchRun run = analyse(std::move(*result), analysis);
   run.label = label;
+  run.server = std::move(server);
   const bool open = !work.arrivals || work.arrivals->kind != workload::Arrivals::Kind::kClosed;
   const bool timed = work.arrivals ? work.arrivals->kind != workload::Arrivals::Kind::kAtOnce : true;
   if (open && timed) run.offered_rate = work.arrivals ? work.rate : work.trace->rate() * work.speed;

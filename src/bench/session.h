@@ -21,6 +21,7 @@ struct SessionOptions {
   std::int32_t warm_up = 4;       // requests before the first run, seen by nobody
   bool check_counts = false;      // answers are tokenized again, by the server's own tokenizer
   measure::Objectives objectives;
+  std::chrono::milliseconds watch_period{250};  // between looks at the server's /metrics; 0: none
   bool stop_on_interrupt = true;  // Ctrl-C ends a run early, with what it has seen
 };
 
@@ -47,6 +48,7 @@ class Session {
   Result<LoadResult> play(const workload::Description& work, LoadOptions load,
                           const std::function<void(const Progress&)>& report);
   std::optional<std::int32_t> count_tokens(const std::string& text);
+  std::string metrics_text();
 
   SessionOptions options_;
   boost::asio::io_context context_;

@@ -286,6 +286,20 @@ TEST(Wire, AStoppedRunKeepsWhatItSaw) {
   }
 }
 
+// A run that ends while its own timer has fired, but not been heard, used to leave a call into nowhere.
+TEST(Wire, NothingOfARunIsLeftInTheContext) {
+  Rig rig(quick());
+  auto source = std::move(*workload::Source::create(work_of(1, "at-once", 1, 4, 4)));
+  const PromptMaker prompts(WordScale{});
+  auto load = std::make_unique<Load>(rig.context(), rig.caller(), source, prompts, LoadOptions{});
+  boost::asio::steady_timer nap(rig.context(), std::chrono::milliseconds(26));
+  nap.async_wait([](boost::system::error_code) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });
+  EXPECT_EQ(load->run().sightings.size(), 1u);
+  load.reset();
+  rig.context().restart();
+  rig.context().poll();
+}
+
 TEST(Wire, ThousandsOfStreamsFromOneProcess) {
   mock::MockOptions options;
   options.ttft_ns = 300'000'000;

@@ -28,7 +28,8 @@ TEST(ResponseReader, ReadsEveryFramingHoweverTheBytesAreCut) {
   const std::string chunked =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n"
       "X-Request-Id: r-1\r\n\r\n5\r\nhello\r\n1;x=y\r\n \r\n5\r\nworld\r\n0\r\n\r\n";
-  const std::string counted = "HTTP/1.1 503 No\r\nContent-Length: 11\r\nRetry-After: 2\r\nretry-after-ms: 1500\r\n\r\nhello world";
+  const std::string counted =
+      "HTTP/1.1 503 No\r\nContent-Length: 11\r\nRetry-After: 2\r\nretry-after-ms: 1500\r\n\r\nhello world";
   const std::string until_closed = "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\nhello world";
   const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n" + counted;
   for (std::size_t piece = 1; piece < 200; ++piece) {

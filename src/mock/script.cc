@@ -165,7 +165,9 @@ class Writer {
     if (fault == nullptr || fault->kind == FaultKind::kRefuse) return;
     Departure& body = script_.departures.back();
     if (fault->kind == FaultKind::kError) body.bytes = api::error_body(api::server_error("told to"));
-    if (fault->kind == FaultKind::kGarble || fault->kind == FaultKind::kTruncate) body.bytes.resize(body.bytes.size() / 2);
+    if (fault->kind == FaultKind::kGarble || fault->kind == FaultKind::kTruncate) {
+      body.bytes.resize(body.bytes.size() / 2);
+    }
     if (fault->kind == FaultKind::kDisconnect) body.bytes.clear();
     if (fault->kind == FaultKind::kDisconnect) script_.ending = Ending::kCut;
     if (fault->kind == FaultKind::kStall) script_.ending = Ending::kSilent;

@@ -91,7 +91,8 @@ TEST(MockScript, WhatItTellsCanBeWrongOnPurpose) {
   options.usage = false;
   EXPECT_THAT(write_script(options, ask_for("1", 4), {}).departures.back().bytes, Not(HasSubstr("usage")));
   options.crlf = options.comments = true;
-  EXPECT_THAT(write_script(options, ask_for("1", 1), {}).departures.back().bytes, testing::EndsWith(": mock\r\n\r\ndata: [DONE]\r\n\r\n"));
+  EXPECT_THAT(write_script(options, ask_for("1", 1), {}).departures.back().bytes,
+              testing::EndsWith(": mock\r\n\r\ndata: [DONE]\r\n\r\n"));
 }
 
 TEST(MockScript, StopTokensEndAnAnswer) {

@@ -203,7 +203,8 @@ std::vector<Plot> load_plots(std::span<const RequestRecord> records) {
   if (records.empty()) return {};
   const auto begin = [](const RequestRecord& record) { return record.scheduled_ns; };
   Plot levels{"Requests under way", "time, s", "requests", false, false, {}, {}};
-  levels.lines.push_back(level("under way", records, begin, [](const RequestRecord& record) { return record.ended_ns; }));
+  const auto end = [](const RequestRecord& record) { return record.ended_ns; };
+  levels.lines.push_back(level("under way", records, begin, end));
   levels.lines.push_back(level("without a first token", records, begin, [](const RequestRecord& record) {
     return record.first_token_ns >= 0 ? record.first_token_ns : record.ended_ns;
   }));

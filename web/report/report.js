@@ -55,11 +55,14 @@ function scale(low, high, log, from, to, wanted) {
         if (value >= 10 ** low * 0.999 && value <= 10 ** high * 1.001) ticks.push(value);
       }
     }
-  } else {
-    const rough = (high - low) / wanted;
+  }
+  if (ticks.length < 3) {  // a narrow range, or no logarithm
+    ticks.length = 0;
+    const [first, last] = log ? [10 ** low, 10 ** high] : [low, high];
+    const rough = (last - first) / wanted;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
-    for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-6; value += step) ticks.push(value);
+    for (let value = Math.ceil(first / step) * step; value <= last + step * 1e-6; value += step) ticks.push(value);
   }
   const invert = (pixel) => {
     const place = low + ((pixel - from) / (to - from)) * (high - low);
