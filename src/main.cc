@@ -13,6 +13,9 @@ constexpr cli::Command kCommands[] = {
     {"advise", "search the settings that meet an SLO best", cli::advise},
     {"calibrate", "measure what a step costs here, for simulate and advise", cli::calibrate},
     {"inspect", "print what is in a model file and what it needs", cli::inspect},
+    {"bench", "measure any OpenAI-compatible server honestly", cli::bench},
+    {"compare", "run the same work under every scheduler and tell which pays", cli::compare},
+    {"mock", "pose as an engine of exactly known timing, for tests", cli::mock},
 };
 
 }  // namespace

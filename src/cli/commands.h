@@ -26,6 +26,9 @@ int inspect(int argc, char** argv);
 int simulate(int argc, char** argv);
 int calibrate(int argc, char** argv);
 int advise(int argc, char** argv);
+int mock(int argc, char** argv);
+int bench(int argc, char** argv);
+int compare(int argc, char** argv);
 
 // Runs the command that argv[1] names. Unknown words are answered with exit code 2 and, when one is
 // near enough, the command that was probably meant.
