@@ -1,8 +1,9 @@
 // What this process may use of the machine it runs on: processors and memory, with the reasons.
 //
 // A container's limits are not the machine's: cgroup quotas (v1 and v2, every level up to the root)
-// and the affinity mask (cpusets too) are honoured, and hardware threads of one core count once, because exceeding them means being throttled or killed. Every
-// figure carries the sentence that the log prints, so that nobody wonders where it came from.
+// and the affinity mask (cpusets too) are honoured, and hardware threads of one core count once,
+// because exceeding them means being throttled or killed. Every figure carries the sentence that the
+// log prints, so that nobody wonders where it came from.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,8 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
                options.threads > 0 ? "as --threads asks" : machine.processors_reason);
   spdlog::info("KV cache: {} tokens of {} in {} blocks, {} MiB ({}); max-len {}",
                std::int64_t{budget->blocks} * config->limits.block_size,
-               kernels::kv_type_name(options.kv_type), budget->blocks, budget->bytes / kMebibyte, budget->reason, budget->max_len);
+               kernels::kv_type_name(options.kv_type), budget->blocks,
+               budget->bytes / kMebibyte, budget->reason, budget->max_len);
   std::unique_ptr<NativeBackend> backend(new NativeBackend(
       std::move(options), std::move(*model), std::move(pool), *budget, std::move(*scheduler)));
   spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", backend->card_.id,
