@@ -139,8 +139,9 @@ class BenchTest(unittest.TestCase):
             bench(mock.url, *SMALL, *classes, "--rate", "60", "--requests", "60", "--html", report, "--overlay", first,
                   "--slo", "ttft=100ms", "--label", "faster")
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page.set_default_timeout(180_000)  # a busy machine starts browsers slowly
             faults, fetched = [], []
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("request", lambda request: fetched.append(request.url))
