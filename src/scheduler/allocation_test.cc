@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "scheduler/presets.h"
 #include "scheduler/scheduler.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -24,10 +25,14 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace paternoster::scheduler {
 namespace {
 
-TEST(Allocation, NoneInTheSteadyState) {
+class Allocation : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Allocation, NoneInTheSteadyState) {
   Config config;
+  config.choices = *choices_of(GetParam());
   config.limits = {
       .max_seqs = 16, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 400};
+  config.tuning.itl_target_ns = 1'000'000'000'000;
   auto scheduler = *Scheduler::create(config);
   for (std::uint64_t id = 1; id <= 20; ++id) {
     scheduler.submit(0, {.id = {id}, .prompt = std::vector<TokenId>(30, 1), .max_tokens = 300});
@@ -50,6 +55,9 @@ TEST(Allocation, NoneInTheSteadyState) {
   // The flat plan doubles when tables have grown; nothing else.
   EXPECT_LE(allocations - before, 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Presets, Allocation,
+                         ::testing::Values("static", "vllm", "fastserve", "vtc", "home", "cluster"));
 
 }  // namespace
 }  // namespace paternoster::scheduler

@@ -58,6 +58,7 @@ void BlockPool::share(BlockId block) {
 void BlockPool::release(BlockId block, bool keep) {
   Link& link = links_[block.value];
   PATERNOSTER_CHECK(link.references > 0);
+  ++releases_;
   if (--link.references > 0) return;
   if (keep) {
     append(block.value);

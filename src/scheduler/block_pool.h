@@ -26,6 +26,8 @@ class BlockPool {
   std::int32_t available() const { return free() + cached_; }
   std::int32_t used() const { return total() - available(); }
   std::int32_t references(BlockId block) const { return links_[block.value].references; }
+  // Counts references given back: without one, nothing can have come free.
+  std::uint64_t releases() const { return releases_; }
   bool is_cached(BlockId block) const { return links_[block.value].cached; }
 
   struct Taken {
@@ -57,6 +59,7 @@ class BlockPool {
   std::vector<Link> links_;  // one a block, and last the head of the ring of cached blocks
   std::vector<BlockId> free_;
   std::int32_t cached_ = 0;
+  std::uint64_t releases_ = 0;
 };
 
 }  // namespace paternoster::scheduler

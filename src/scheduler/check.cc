@@ -180,7 +180,7 @@ class Checker {
                   blocks_for(state_, sequence.host_tokens),
               22, "the host holds whole tables", sequence.id.value);
     }
-    require(held + state_.host.leaving() == state_.host.used(), 22, "host blocks are conserved",
+    require(held == state_.host.used(), 22, "host blocks are conserved",
             static_cast<std::uint64_t>(held));
   }
 

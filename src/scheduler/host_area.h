@@ -22,7 +22,7 @@ class HostArea {
 
   std::int32_t total() const { return total_; }
   std::int32_t free() const { return static_cast<std::int32_t>(free_.size()); }
-  std::int32_t used() const { return total_ - free(); }
+  std::int32_t used() const { return total_ - free() - leaving(); }
   std::int32_t leaving() const { return static_cast<std::int32_t>(leaving_.size()); }
 
   BlockId take() {

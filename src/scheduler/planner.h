@@ -62,6 +62,8 @@ class Planner {
   std::int32_t tokens_now(const Sequence& sequence);
   std::int32_t freed_by(const Sequence& victim) const;
   std::int32_t blocks_missing(const Sequence& sequence, bool reserve) const;
+  static constexpr std::uint64_t kStepsBlocked = 8;
+  bool is_still_blocked(const Sequence& sequence) const;
   const Sequence* sibling_with_prompt(const Sequence& sequence) const;
   void seat(Slot slot, const Sequence* sibling, std::int32_t tokens, bool reserve);
   void charge_prompt(const Sequence& sequence);

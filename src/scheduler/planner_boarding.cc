@@ -102,6 +102,11 @@ bool Planner::choose_victims(Slot waiter, std::int32_t seats, std::int32_t block
   return true;
 }
 
+bool Planner::is_still_blocked(const Sequence& sequence) const {
+  return state_.blocked == sequence.id && state_.blocked_at_releases == state_.pool.releases() &&
+         state_.plan.step < state_.blocked_until_step;
+}
+
 // The first of the queue boards, or says what keeps it.
 WaitReason Planner::try_board(Slot slot, bool may_take) {
   Sequence& sequence = state_.sequences[slot];
@@ -117,10 +122,16 @@ WaitReason Planner::try_board(Slot slot, bool may_take) {
   }
   if (budget_ - held_back_ + seats_missing <= 0) return WaitReason::kTokenBudget;
 
+  if (!may_take && is_still_blocked(sequence)) return WaitReason::kNoBlocks;
   find_start(state_, sequence, sibling, state_.start);
   const bool reserve = relief::boards_reserved(state_.config, sequence);
   const std::int32_t blocks = std::max(0, blocks_missing(sequence, reserve));
-  if (blocks > 0 && !may_take) return WaitReason::kNoBlocks;
+  if (blocks > 0 && !may_take) {
+    state_.blocked = sequence.id;
+    state_.blocked_at_releases = state_.pool.releases();
+    state_.blocked_until_step = state_.plan.step + kStepsBlocked;
+    return WaitReason::kNoBlocks;
+  }
   if (!choose_victims(slot, seats_missing, blocks)) {
     return seats_missing > 0 ? WaitReason::kSeatLimit : WaitReason::kNoBlocks;
   }

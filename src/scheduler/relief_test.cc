@@ -164,6 +164,39 @@ TEST(Overflow, FourThatWantMoreThanHalfThePoolAllFinish) {
   }
 }
 
+// The first of the queue is not looked up again while nothing has come free, and boards in the very
+// step in which enough has.
+TEST(Blocked, TheFirstOfTheQueueBoardsAsSoonAsBlocksAreReleased) {
+  Config config = config_of(Relief::kRecompute, 0);
+  Lift lift(config);
+  lift.submit(Lift::prompt(6), 4);
+  const Event big = lift.submit(Lift::prompt(12, 50), 2);
+  while (lift.all(EventKind::kFinished).empty()) {
+    EXPECT_TRUE(lift.step().admitted.empty() || lift.scheduler.last_plan().step == 1);
+    EXPECT_EQ(lift.reason_of(big.sequence), WaitReason::kNoBlocks);
+  }
+  ASSERT_EQ(lift.step().admitted.size(), 1u);
+  EXPECT_EQ(lift.scheduler.last_plan().admitted[0].sequence, big.sequence);
+  lift.run();
+}
+
+// A prefix that somebody computes meanwhile is noticed within a few steps, though nothing is released.
+TEST(Blocked, APrefixThatComesMeanwhileIsNoticed) {
+  Config config = config_of(Relief::kRecompute, 0);
+  config.limits.prefix_cache = true;
+  config.limits.step_tokens = 4;
+  config.limits.num_blocks = 10;
+  config.limits.max_len = 20;
+  Lift lift(config);
+  lift.submit(Lift::prompt(12), 8);
+  const Event same = lift.submit(Lift::prompt(13), 2);
+  int steps = 0;
+  while (lift.said[same.sequence.value].empty() && ++steps < 30) lift.step();
+  EXPECT_LT(steps, 14);
+  EXPECT_EQ(lift.count(EventKind::kRequestFinished), 0);  // beside the other, not after it
+  lift.run();
+}
+
 // Whoever is cancelled in a step is passed over at its commit even if its slot has a new owner.
 TEST(Commit, PassesOverASlotThatChangedHandsWithinTheStep) {
   Config config = config_of(Relief::kRecompute, 0);

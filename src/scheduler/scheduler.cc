@@ -306,6 +306,13 @@ Result<void> Scheduler::set_weight(std::int64_t now_ns, TenantId tenant, std::in
   return {};
 }
 
+Scheduler Scheduler::fork() const {
+  Scheduler copy(state_->config);
+  *copy.state_ = *state_;
+  copy.state_->journal = nullptr;
+  return copy;
+}
+
 void Scheduler::record_to(Journal* journal) {
   PATERNOSTER_CHECK(journal == nullptr || (state_->next_sequence == 1 && state_->plan.step == 0));
   state_->journal = journal;

@@ -131,6 +131,9 @@ class Scheduler {
   static std::int32_t worst_blocks(const Limits& limits, std::int64_t prompt,
                                    std::int64_t max_tokens);
 
+  // An equal scheduler that goes its own way from here: what would happen if. It writes no journal.
+  Scheduler fork() const;
+
   const State& state() const { return *state_; }  // for check.h and tests only
 
  private:

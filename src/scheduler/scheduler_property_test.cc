@@ -63,7 +63,8 @@ TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplays
   const std::uint64_t seed = first_seed();
   std::cout << "PATERNOSTER_SEED=" << seed << "\n";
   Sum sum;
-  for (std::uint64_t round = 0; sum.steps < 120000; ++round) {
+  const std::uint64_t steps = std::getenv("PATERNOSTER_NIGHTLY") != nullptr ? 1'000'000 : 120'000;
+  for (std::uint64_t round = 0; sum.steps < steps; ++round) {
     Source source{seed + round};
     const Config config = Script::config_of([&] { return source(); });
     ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 150, sum));

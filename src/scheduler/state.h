@@ -78,6 +78,11 @@ struct State {
   SequenceId head;  // whom head_reason is about
   std::int64_t window_from_ns = 0;  // boarding window: when the first of the next unit came
   std::int32_t longest_asked = 0;   // max_tokens of any request so far, cut by max_len
+  // The first of the queue found too few blocks: it is not looked up again (O(prompt)) until
+  // something has been released, or for a few steps (others may compute a prefix of it meanwhile).
+  SequenceId blocked;
+  std::uint64_t blocked_at_releases = 0;
+  std::uint64_t blocked_until_step = 0;
   bool in_flight = false;
   bool draining = false;
   bool batch_forming = false;  // static boarding: the batch still takes sequences up

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "scheduler/presets.h"
 #include "scheduler/state.h"
 #include "scheduler/testing/lift.h"
 
@@ -149,6 +150,40 @@ TEST(Fair, ServiceGoesByWeight) {
   EXPECT_GT(service.got[1] * 10, service.got[2] * 27);
   EXPECT_LT(service.got[1] * 10, service.got[2] * 33);
   lift.run();
+}
+
+// One tenant with 16 clients that ask for 1,000 tokens at a time, one whose single client asks for
+// 50: where seats are not the limit, the single client hardly notices the others.
+TEST(Fair, ASingleClientBesideAHeavyTenantTakesAtMostTwiceAsManyStepsAsAlone) {
+  for (const char* preset : {"vtc", "home"}) {
+    Config config;
+    config.choices = *choices_of(preset);
+    config.tuning.itl_target_ns = 1'000'000'000'000;
+    config.limits = {.max_seqs = 32,
+                     .step_tokens = 256,
+                     .block_size = 16,
+                     .num_blocks = 512,
+                     .max_len = 1200,
+                     .prefix_cache = false};
+    const auto steps_for = [&](int heavy_clients) {
+      Lift lift(config);
+      for (int at = 0; at < heavy_clients; ++at) lift.submit(of(1, 100, 1000));
+      for (int warm = 0; warm < 40; ++warm) lift.step();
+      std::vector<int> taken;
+      for (int turn = 0; turn < 12; ++turn) {
+        const Event one = lift.submit(of(2, 40, 50));
+        int steps = 0;
+        while (lift.scheduler.live(one.request) && ++steps < 5000) lift.step();
+        taken.push_back(steps);
+        for (int live = lift.scheduler.stats().live_requests; live < heavy_clients; ++live) {
+          lift.submit(of(1, 100, 1000));
+        }
+      }
+      std::ranges::sort(taken);
+      return taken[11];
+    };
+    EXPECT_LE(steps_for(16), 2 * steps_for(0)) << preset;
+  }
 }
 
 TEST(Fair, IdleTimeSavesUpNothing) {
