@@ -83,7 +83,7 @@ TEST(Journal, BytesThatNoSchedulerWroteAreAnErrorAndNeverACrash) {
   EXPECT_THAT(replay({}).error().message, HasSubstr("PNJ2"));
   for (std::uint64_t turn = 0; turn < 3000; ++turn) {
     auto damaged = journal;
-    // The limits stay (they take fewer bytes here than the defaults): a pool of a thousand million blocks is valid and slow.
+    // The limits stay: a pool of a thousand million blocks is valid and slow.
     const std::size_t at =
         header_size() + random_u64(9, 0, turn) % (damaged.size() - header_size());
     damaged[at] = static_cast<std::uint8_t>(random_u64(9, 1, turn));
