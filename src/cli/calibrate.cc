@@ -190,7 +190,8 @@ int calibrate(int argc, char** argv) {
   CLI::App app("Fits what a step costs: by measuring this machine for half a minute, or from a log.",
                "paternoster calibrate");
   auto* model = app.add_option("model,--model", options.model, "a GGUF file, or a name that `pull` knows");
-  auto* log = app.add_option("--step-log", options.step_log, "a log that serve --step-log has written")->excludes(model);
+  auto* log =
+      app.add_option("--step-log", options.step_log, "a log that serve --step-log has written")->excludes(model);
   app.add_option("--requests", options.requests,
                  "what became of requests on another engine: JSON lines of simulate, bench or vLLM's engine")
       ->excludes(model)

@@ -162,7 +162,8 @@ Result<void> write_html(const Job& job, const std::vector<Simulated>& all, const
   return file->finish();
 }
 
-Result<void> write_json(const Job& job, const std::vector<Simulated>& all, const std::optional<simulator::Bands>& bands) {
+Result<void> write_json(const Job& job, const std::vector<Simulated>& all,
+                        const std::optional<simulator::Bands>& bands) {
   if (job.options.json.empty()) return {};
   auto file = LineFile::create(job.options.json);
   if (!file) return std::unexpected(file.error());

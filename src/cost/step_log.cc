@@ -45,7 +45,8 @@ Result<std::vector<TimedStep>> read_step_log(std::istream& in, const std::string
       const auto [end, error] = std::from_chars(at, last, *fields[field]);
       const bool ends_well = field + 1 == fields.size() ? end == last : end != last && *end == ',';
       // Sums of products of these must fit.
-      if (error != std::errc() || !ends_well || *fields[field] < 0 || *fields[field] > (std::int64_t{1} << (field == 0 ? 62 : 50))) {
+      const std::int64_t most = std::int64_t{1} << (field == 0 ? 62 : 50);
+      if (error != std::errc() || !ends_well || *fields[field] < 0 || *fields[field] > most) {
         // A log that is cut off in its last line is a log up to there.
         if (in.eof() && end == last) return steps;
         return wrong(number, "'" + line.substr(0, 80) + "' is not seven whole numbers from 0");

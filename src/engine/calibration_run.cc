@@ -26,7 +26,8 @@ class Shapes {
     const std::int64_t mean = std::clamp<std::int64_t>(kBatchTokens / size, 8, room);
     std::vector<std::shared_ptr<RequestNumbers>> batch;
     for (std::int32_t one = 0; one < size; ++one) {
-      const auto length = std::clamp<std::int64_t>(static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(2 * mean)), 4, room);
+      const auto drawn = static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(2 * mean));
+      const auto length = std::clamp<std::int64_t>(drawn, 4, room);
       batch.push_back(prompt_of(length));
     }
     ++batch_;

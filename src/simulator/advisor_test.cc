@@ -17,7 +17,8 @@ constexpr std::int64_t kMs = 1'000'000;
 
 AdviceRequest request_of(const char* slo, double rate) {
   AdviceRequest request;
-  request.options.config.limits = {.max_seqs = 4, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 1000};
+  request.options.config.limits = {
+      .max_seqs = 4, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 1000};
   request.options.config.limits.max_queue = 1 << 20;
   request.options.config.limits.prefix_cache = false;
   request.options.model.terms = {10 * kMs * 1000, 50'000'000, 50'000'000, 0, 0};  // 10 ms + 50 us a token
@@ -25,7 +26,8 @@ AdviceRequest request_of(const char* slo, double rate) {
   request.workload.count = 150;
   request.workload.arrivals = *workload::parse_arrivals("poisson");
   request.workload.rate = rate;
-  request.workload.classes = {{"", 1, *workload::parse_lengths("uniform:50-300"), *workload::parse_lengths("uniform:5-60")}};
+  request.workload.classes = {
+      {"", 1, *workload::parse_lengths("uniform:50-300"), *workload::parse_lengths("uniform:5-60")}};
   request.presets = {"vllm", "static"};
   request.step_tokens = {32, 256};
   request.seats = {2, 32};

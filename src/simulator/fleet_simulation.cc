@@ -34,12 +34,15 @@ cost::StepLoad decode_load(std::int64_t sequences, std::int64_t context) {
 
 double FleetOutcome::completion_deviation_s() const {
   measure::Distribution times;
-  for (const fleet::InstanceStats& one : instances) times.add(static_cast<double>(std::max<std::int64_t>(one.last_done_ns, 0)));
+  for (const fleet::InstanceStats& one : instances) {
+    times.add(static_cast<double>(std::max<std::int64_t>(one.last_done_ns, 0)));
+  }
   return times.deviation() / 1e9;
 }
 
 double FleetOutcome::slices_per_request() const {
-  return static_cast<double>(stats.slices_sent) / static_cast<double>(std::max<std::uint64_t>(stats.requests_finished, 1));
+  return static_cast<double>(stats.slices_sent) /
+         static_cast<double>(std::max<std::uint64_t>(stats.requests_finished, 1));
 }
 
 double FleetOutcome::early_return_ratio() const {
@@ -297,7 +300,8 @@ void FleetSimulation::take(std::span<const scheduler::Event> events) {
       case scheduler::EventKind::kPreempted: ++flight.record.preemptions; break;
       case scheduler::EventKind::kRequestFinished: {
         const bool stopped = flight.record.output_tokens >= flight.output_tokens;
-        results.push_back({solos_[slot].batch, solos_[slot].produced, {{event.request, solos_[slot].produced, stopped}}});
+        const std::int32_t produced = solos_[slot].produced;
+        results.push_back({solos_[slot].batch, produced, {{event.request, produced, stopped}}});
         break;
       }
       case scheduler::EventKind::kRefused:

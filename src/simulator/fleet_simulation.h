@@ -62,7 +62,8 @@ class FleetSimulation {
   FleetOutcome run();
 
  private:
-  enum class What : std::uint8_t { kFault, kSubmit, kBatchEnd, kStepEnd, kAgain, kPlan };  // at equal times in this order
+  // At equal times in this order.
+  enum class What : std::uint8_t { kFault, kSubmit, kBatchEnd, kStepEnd, kAgain, kPlan };
   struct Timed {
     std::int64_t at_ns;
     What what;

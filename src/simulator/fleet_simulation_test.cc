@@ -60,7 +60,8 @@ Trip run(FleetOptions options, workload::Source source) {
 TEST(FleetSimulation, EveryRequestEndsOnceUnderEveryPreset) {
   for (const fleet::Preset& preset : fleet::presets()) {
     SCOPED_TRACE(preset.name);
-    const Trip all = run(fleet_of(std::string(preset.name).c_str()), source_of(200, "uniform:1-60", "uniform:1-60", 20));
+    const Trip all =
+        run(fleet_of(std::string(preset.name).c_str()), source_of(200, "uniform:1-60", "uniform:1-60", 20));
     EXPECT_EQ(all.records.size(), 200u);
     std::int64_t tokens = 0;
     for (const RequestRecord& record : all.records) {

@@ -114,7 +114,9 @@ TEST(Simulation, IsTheSameToTheBitBySeed) {
 TEST(Simulation, ClosedStreamsKeepTheirConcurrency) {
   Options options = small_options();
   std::int32_t most = 0;
-  options.on_step = [&](const StepSeen& step) { most = std::max<std::int32_t>(most, static_cast<std::int32_t>(step.load.sequences)); };
+  options.on_step = [&](const StepSeen& step) {
+    most = std::max(most, static_cast<std::int32_t>(step.load.sequences));
+  };
   const Trip all = run(options, source_of("closed:3:5ms", 50));
   EXPECT_EQ(all.records.size(), 50u);
   EXPECT_EQ(most, 3);
