@@ -102,7 +102,7 @@ TEST(FleetSimulation, WhatADeadEngineHadIsServedByOthers) {
     FleetOptions options = fleet_of(preset, 2);
     options.faults = {*parse_fault("die#2@1s"), *parse_fault("return#2@3s")};
     const Trip all = run(options, source_of(120, "fixed:20", "fixed:60", 30));
-    EXPECT_EQ(all.records.size(), 60u);
+    EXPECT_EQ(all.records.size(), 120u);
     for (const RequestRecord& record : all.records) EXPECT_EQ(record.status, Status::kCompleted) << record.error;
     EXPECT_GT(all.outcome.stats.slices_lost, 0u);
   }
