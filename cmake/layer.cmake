@@ -3,6 +3,9 @@
 #   x.h x.cc        the library            x_test.cc    GoogleTest, one program a layer, found by suffix
 #   x_fuzz.cc       libFuzzer target       x_bench.cc   Google Benchmark, one program a layer
 #
+# A folder's layer.cmake may set one_process_suites, a list of "title|filter": tests that share costly work
+# and so are run by one process.
+#
 # Proofs come with each layer, all part of `make test`:
 #   link     an empty main linked with the whole archive and only what the layer declares
 #   header   every header compiles alone (CMAKE_VERIFY_INTERFACE_HEADER_SETS)
@@ -69,9 +72,29 @@ function(layer_tests NAME tests)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS PATERNOSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     endif()
   endforeach()
+  set(alone "")  # a filter of what is not run in the way of the others
+  foreach(suite ${one_process_suites})
+    string(REPLACE "|" ";" suite ${suite})
+    list(GET suite 0 title)
+    list(GET suite 1 filter)
+    string(APPEND alone ":${filter}")
+    layer_test_process(${NAME} ${title} "${filter}")
+  endforeach()
+  string(REGEX REPLACE "^:" "-" alone "${alone}")
+  if(PATERNOSTER_SANITIZE)  # a process a test would mostly start up and load models
+    layer_test_process(${NAME} all "${alone}")
+    return()
+  endif()
   include(GoogleTest)
-  gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." TEST_FILTER "${alone}" DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600 LABELS unit-${NAME})  # one label: the function would drop a second
+endfunction()
+
+# Many tests of a layer's program as one of ctest's.
+function(layer_test_process NAME title filter)
+  add_test(NAME ${NAME}.${title} COMMAND ${NAME}_test --gtest_brief=1 "--gtest_filter=${filter}")
+  set_tests_properties(${NAME}.${title} PROPERTIES LABELS unit-${NAME} TIMEOUT 1800
+                       SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endfunction()
 
 function(layer_benches NAME benches)

@@ -96,11 +96,41 @@ def file_faults(root, layers, file):
                 yield f"{path}:{number}: {fault}"
 
 
+def file_local_names(lines):
+    """The names that a file's unnamed namespaces declare at their top, as (line number, name)."""
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if line.startswith("namespace {"):
+            inside = True
+        elif line.startswith("}  // namespace"):
+            inside = False
+        elif inside and re.match(r"[A-Za-z]", line) and not re.match(r"using |namespace |template|[A-Z_]+\(", line):
+            head = re.split(r"[(;{\[]| =| : |\s+final\b", re.sub(r"alignas\(\w+\)", "", line))[0]
+            name = re.search(r"(\w+)(<[^()]*>)?$", head.strip())
+            if name:
+                yield number, name.group(1)
+
+
+def repeated_names(root, layer):
+    """The sanitizers' builds compile a layer's files together: names of one file must not meet another's."""
+    for testing in (False, True):
+        first = {}
+        for file in sorted((root / "src" / layer).rglob("*.cc")):
+            if file.stem.endswith(("_fuzz", "_bench")) or file.stem.endswith("_test") != testing:
+                continue
+            path = file.relative_to(root)
+            for number, name in file_local_names(file.read_text(encoding="utf-8").splitlines()):
+                if first.setdefault(name, path) != path:
+                    yield f"{path}:{number}: {name} is also local to {first[name]}: share it or rename it"
+
+
 def faults(root, layers):
     found = []
     for file in sorted((root / "src").rglob("*")):
         if file.suffix in (".h", ".cc", ".inl"):
             found.extend(file_faults(root, layers, file))
+    for layer in layers:
+        found.extend(repeated_names(root, layer))
     return found
 
 

@@ -11,14 +11,14 @@ namespace json = boost::json;
 
 namespace {
 
-void read_max_tokens(FieldReader& fields, Generation& shared) {
+void read_chat_length(FieldReader& fields, Generation& shared) {
   std::int32_t most = 0;
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (fields.read("max_tokens", 1, kMost, most)) shared.max_tokens = most;
   if (fields.read("max_completion_tokens", 1, kMost, most)) shared.max_tokens = most;
 }
 
-void read_logprobs(FieldReader& fields, Ask& ask, Generation& shared) {
+void read_chat_logprobs(FieldReader& fields, Ask& ask, Generation& shared) {
   fields.read("logprobs", shared.logprobs);
   if (fields.read("top_logprobs", 0, kMostLogprobs, shared.top_logprobs) && !shared.logprobs &&
       shared.top_logprobs > 0) {
@@ -65,9 +65,9 @@ ApiResult<Ask> parse_chat(std::string_view body) {
   Generation shared;
   ChatPrompt prompt;
   read_messages(fields, prompt.messages);
-  read_max_tokens(fields, shared);
+  read_chat_length(fields, shared);
   read_common_fields(fields, ask, shared);
-  read_logprobs(fields, ask, shared);
+  read_chat_logprobs(fields, ask, shared);
   read_tools(fields);
   read_template_variables(fields, prompt);
   if (fields.failed()) return std::unexpected(fields.take_error());

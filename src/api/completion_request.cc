@@ -60,7 +60,7 @@ void read_prompts(FieldReader& fields, std::vector<Prompt>& prompts) {
   }
 }
 
-void read_max_tokens(FieldReader& fields, Generation& shared, Ask& ask) {
+void read_text_length(FieldReader& fields, Generation& shared, Ask& ask) {
   std::int32_t most = kDefaultTextTokens;
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   fields.read("echo", shared.echo);
@@ -72,7 +72,7 @@ void read_max_tokens(FieldReader& fields, Generation& shared, Ask& ask) {
 }
 
 // Here `logprobs` is a number: how many of the best to name.
-void read_logprobs(FieldReader& fields, Ask& ask, Generation& shared) {
+void read_text_logprobs(FieldReader& fields, Ask& ask, Generation& shared) {
   const json::value* value = fields.find("logprobs");
   if (value != nullptr && value->is_bool()) {
     if (value->get_bool()) fields.fail_value("logprobs", "must be an integer on this route");
@@ -93,9 +93,9 @@ ApiResult<Ask> parse_completion(std::string_view body) {
   Generation shared;
   std::vector<Prompt> prompts;
   read_prompts(fields, prompts);
-  read_max_tokens(fields, shared, ask);
+  read_text_length(fields, shared, ask);
   read_common_fields(fields, ask, shared);
-  read_logprobs(fields, ask, shared);
+  read_text_logprobs(fields, ask, shared);
   fields.read("add_special_tokens", shared.add_special_tokens);
   fields.refuse({"suffix", "prompt_embeds"});
   if (prompts.size() * static_cast<std::size_t>(ask.choices) > kMostSequences) {

@@ -3,8 +3,8 @@
 namespace paternoster::api {
 namespace {
 
-ApiError invalid_request(std::string code, std::string param, std::string message) {
-  ApiError error = other_error(400, "invalid_request_error", std::move(code), std::move(message));
+ApiError bad_field(std::string code, std::string param, std::string message) {
+  ApiError error = invalid_request(400, std::move(code), std::move(message));
   error.param = std::move(param);
   return error;
 }
@@ -23,15 +23,15 @@ ApiError other_error(int status, std::string type, std::string code, std::string
 }
 
 ApiError invalid_value(std::string param, std::string message) {
-  return invalid_request("invalid_value", std::move(param), std::move(message));
+  return bad_field("invalid_value", std::move(param), std::move(message));
 }
 
 ApiError unsupported_parameter(std::string param, std::string message) {
-  return invalid_request("unsupported_parameter", std::move(param), std::move(message));
+  return bad_field("unsupported_parameter", std::move(param), std::move(message));
 }
 
 ApiError invalid_json(std::string message) {
-  return invalid_request("invalid_json", "", std::move(message));
+  return bad_field("invalid_json", "", std::move(message));
 }
 
 ApiError context_length_exceeded(std::int64_t prompt_tokens, std::int64_t max_tokens,
@@ -42,13 +42,13 @@ ApiError context_length_exceeded(std::int64_t prompt_tokens, std::int64_t max_to
                         " tokens in the prompt";
   if (max_tokens > 0) message += ", " + std::to_string(max_tokens) + " to generate";
   message += ") exceeds the available context size. Shorten the prompt or ask for fewer tokens.";
-  ApiError error = invalid_request("context_length_exceeded", "", std::move(message));
+  ApiError error = bad_field("context_length_exceeded", "", std::move(message));
   error.extras = {{"n_prompt_tokens", prompt_tokens}, {"n_ctx", context_tokens}};
   return error;
 }
 
 ApiError chat_template_error(std::string message) {
-  return invalid_request("chat_template_error", "messages", std::move(message));
+  return bad_field("chat_template_error", "messages", std::move(message));
 }
 
 ApiError model_not_found(const std::string& model) {
@@ -76,6 +76,29 @@ ApiError draining() {
                                "The server is shutting down and takes no new requests.");
   error.retry_after_ms = kSoonMs;
   return error;
+}
+
+ApiError deadline_exceeded(const std::string& stage) {
+  ApiError error = other_error(408, "timeout_error", "deadline_exceeded",
+                               "The request's timeout passed while it was in " + stage + ".");
+  error.hopeless = true;
+  return error;
+}
+
+ApiError cancelled() {
+  ApiError error = other_error(409, "cancelled_error", "cancelled", "The request was cancelled.");
+  error.hopeless = true;
+  return error;
+}
+
+ApiError rate_limited(std::string code, std::string message, std::int64_t retry_after_ms) {
+  ApiError error = other_error(429, "rate_limit_error", std::move(code), std::move(message));
+  error.retry_after_ms = retry_after_ms;
+  return error;
+}
+
+ApiError invalid_request(int status, std::string code, std::string message) {
+  return other_error(status, "invalid_request_error", std::move(code), std::move(message));
 }
 
 ApiError server_error(std::string message) {

@@ -20,6 +20,7 @@ struct ApiError {
   std::string message;  // one line for a person
   std::vector<std::pair<std::string, std::int64_t>> extras;  // n_prompt_tokens, n_ctx, ...
   std::int64_t retry_after_ms = 0;                           // 0: not said
+  bool hopeless = false;  // trying again will not help: clients that retry by themselves should not
 };
 
 template <typename T>
@@ -42,8 +43,16 @@ ApiError model_not_found(const std::string& model);
 ApiError queue_full(std::int64_t retry_after_ms);
 ApiError loading();
 ApiError draining();
+// 408: the time the client gave is over. `stage`: where it ended (queue, prefill, decode).
+ApiError deadline_exceeded(const std::string& stage);
+// 409: somebody asked to end it before it was taken up (DELETE /v1/requests/{id}).
+ApiError cancelled();
+// 429: this key is over a limit of its own.
+ApiError rate_limited(std::string code, std::string message, std::int64_t retry_after_ms);
 // 500: a fault of ours.
 ApiError server_error(std::string message);
+// A request that HTTP, not its JSON, makes wrong: invalid_request_error with this status and code.
+ApiError invalid_request(int status, std::string code, std::string message);
 // Any other: status, type, code, message.
 ApiError other_error(int status, std::string type, std::string code, std::string message);
 

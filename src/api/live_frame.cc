@@ -7,7 +7,7 @@
 namespace paternoster::api {
 namespace {
 
-const char* word(LiveState state) {
+const char* state_word(LiveState state) {
   switch (state) {
     case LiveState::kPrefill: return "prefill";
     case LiveState::kDecode: return "decode";
@@ -22,7 +22,7 @@ void append_sequence(std::string& out, const LiveSequence& sequence) {
   object.field("id", sequence.id)
       .field("request", sequence.request)
       .field("choice", sequence.choice)
-      .field("state", word(sequence.state));
+      .field("state", state_word(sequence.state));
   if (*sequence.reason == '\0') {
     object.null("reason");
   } else {

@@ -29,7 +29,7 @@ void append_model(std::string& out, const ModelCard& card, const std::string& na
   object.end();
 }
 
-const char* word(Readiness readiness) {
+const char* readiness_word(Readiness readiness) {
   switch (readiness) {
     case Readiness::kLoading: return "loading";
     case Readiness::kReady: return "ready";
@@ -72,7 +72,7 @@ std::string props_body(const ModelCard& card, const Health& health, std::string_
   JsonObject object(out);
   object.field("server", "paternoster")
       .field("version", version)
-      .field("state", word(health.readiness))
+      .field("state", readiness_word(health.readiness))
       .field("model", card.id)
       .field("model_path", card.path)
       .field("architecture", card.architecture)

@@ -9,8 +9,6 @@
 namespace paternoster::cli {
 namespace {
 
-// How often Ctrl-C is looked at while no token comes.
-constexpr std::chrono::milliseconds kLookAround{20};
 
 ErrorCode code_of(const api::ApiError& error) {
   return error.status < 500 ? ErrorCode::kInvalidArgument : ErrorCode::kInternal;

@@ -11,7 +11,6 @@
 namespace paternoster::cli {
 namespace {
 
-constexpr int kUsageError = 2;
 
 // Levenshtein's distance: how many letters to change, add or leave out.
 std::size_t distance(std::string_view left, std::string_view right) {
@@ -49,7 +48,7 @@ int call(const Command& command, std::span<char*> arguments) {
   return command.run(static_cast<int>(argv.size()) - 1, argv.data());
 }
 
-const Command* find(std::span<const Command> commands, std::string_view name) {
+const Command* find_command(std::span<const Command> commands, std::string_view name) {
   const auto found = std::ranges::find(commands, name, &Command::name);
   return found == commands.end() ? nullptr : &*found;
 }
@@ -100,7 +99,7 @@ int run_command(std::span<const Command> commands, int argc, char** argv) {
   }
   const bool help = word == "help";
   const std::string_view name = help ? rest.front() : word;
-  const Command* command = find(commands, name);
+  const Command* command = find_command(commands, name);
   if (command == nullptr) {
     return reject(commands, name);
   }

@@ -12,6 +12,8 @@
 
 namespace paternoster::cli {
 
+inline constexpr int kUsageError = 2;
+
 struct Command {
   std::string_view name;
   std::string_view summary;  // one line, for the list that --help prints

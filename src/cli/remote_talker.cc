@@ -24,21 +24,20 @@ namespace json = boost::json;
 using boost::system::error_code;
 using client::ServerUrl;
 
-constexpr std::chrono::milliseconds kLookAround{20};
 constexpr std::size_t kMostErrorBytes = 64 * 1024;
 
-const json::value* find(const json::value& value, std::string_view pointer) {
+const json::value* find_at(const json::value& value, std::string_view pointer) {
   error_code error;
   return value.find_pointer(pointer, error);
 }
 
 std::string text_at(const json::value& value, std::string_view pointer) {
-  const json::value* found = find(value, pointer);
+  const json::value* found = find_at(value, pointer);
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
 std::int64_t number_at(const json::value& value, std::string_view pointer) {
-  const json::value* found = find(value, pointer);
+  const json::value* found = find_at(value, pointer);
   return found != nullptr && found->is_int64() ? found->get_int64() : 0;
 }
 
@@ -226,7 +225,7 @@ class RemoteTalker final : public Talker {
       }
       error_code error;
       const json::value event = json::parse(data, error);
-      if (error || find(event, "/error") != nullptr) {
+      if (error || find_at(event, "/error") != nullptr) {
         broken = error ? Error{ErrorCode::kInternal, "the server sent something that is not JSON"}
                        : refusal(500, std::string(data));
         return;
@@ -252,7 +251,7 @@ class RemoteTalker final : public Talker {
 
   // False: nobody listens any more.
   static bool take_event(const json::value& event, Answer& answer, const OnText& on_text) {
-    if (find(event, "/usage/completion_tokens") != nullptr) {
+    if (find_at(event, "/usage/completion_tokens") != nullptr) {
       answer.output_tokens = number_at(event, "/usage/completion_tokens");
       answer.prompt_tokens = number_at(event, "/usage/prompt_tokens");
     }

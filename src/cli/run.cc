@@ -20,7 +20,6 @@ namespace paternoster::cli {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kUsageError = 2;
 
 std::string read_standard_input() {
   std::string all;

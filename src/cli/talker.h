@@ -2,6 +2,7 @@
 // (native_talker.h) or a server somewhere (remote_talker.h). One answer at a time, one thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "base/result.h"
 
 namespace paternoster::cli {
+
+// How often Ctrl-C is looked at while no token comes.
+inline constexpr std::chrono::milliseconds kLookAround{20};
 
 struct Turn {
   std::string role;  // "system", "user", "assistant"

@@ -8,7 +8,6 @@
 namespace paternoster::engine {
 namespace {
 
-constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::int32_t kLeastLength = 256;  // a model that cannot hold this much is not worth starting
 constexpr std::int64_t kMostBlocks = std::numeric_limits<std::int32_t>::max() / 64;
 

@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // v1 writes a huge number for "none"
 
 std::optional<std::string> first_line(const fs::path& path) {

@@ -12,6 +12,8 @@
 
 namespace paternoster::engine {
 
+inline constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
 struct Machine {
   int processors = 1;             // how many threads can really run at once
   std::string processors_reason;  // "affinity mask allows 8, cgroup quota 2.50 processors"

@@ -14,7 +14,6 @@
 namespace paternoster::engine {
 namespace {
 
-constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 Result<scheduler::Config> scheduler_config(const EngineOptions& options, const KvBudget& budget) {
   auto choices = scheduler::choices_of(options.preset);

@@ -13,13 +13,6 @@ namespace {
 using kernels::PackedMatrix;
 using model::TensorView;
 
-std::vector<float> vector_of(const TensorView& view) {
-  if (!view.present()) return {};
-  std::vector<float> values(view.rows * view.columns);
-  model::dequantize(view.type, view.bytes, values);
-  return values;
-}
-
 struct PackJob {
   const TensorView* from;
   PackedMatrix* to;
@@ -113,26 +106,26 @@ Result<void> PackedModel::pack_matrices(ThreadPool& pool) {
 }
 
 void PackedModel::read_vectors() {
-  output_norm_ = vector_of(model_->weights.output_norm);
+  output_norm_ = model::vector_of(model_->weights.output_norm);
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     const model::LayerWeights& from = model_->weights.layers[layer];
     PackedLayer& to = layers_[layer];
-    to.attention_norm = vector_of(from.attention_norm);
-    to.query_bias = vector_of(from.query_bias);
-    to.key_bias = vector_of(from.key_bias);
-    to.value_bias = vector_of(from.value_bias);
-    to.query_norm = vector_of(from.query_norm);
-    to.key_norm = vector_of(from.key_norm);
-    to.output_bias = vector_of(from.output_bias);
-    to.post_attention_norm = vector_of(from.post_attention_norm);
-    to.feed_forward_norm = vector_of(from.feed_forward_norm);
-    to.post_feed_forward_norm = vector_of(from.post_feed_forward_norm);
+    to.attention_norm = model::vector_of(from.attention_norm);
+    to.query_bias = model::vector_of(from.query_bias);
+    to.key_bias = model::vector_of(from.key_bias);
+    to.value_bias = model::vector_of(from.value_bias);
+    to.query_norm = model::vector_of(from.query_norm);
+    to.key_norm = model::vector_of(from.key_norm);
+    to.output_bias = model::vector_of(from.output_bias);
+    to.post_attention_norm = model::vector_of(from.post_attention_norm);
+    to.feed_forward_norm = model::vector_of(from.feed_forward_norm);
+    to.post_feed_forward_norm = model::vector_of(from.post_feed_forward_norm);
   }
 }
 
 void PackedModel::prepare_ropes() {
   const model::ModelConfig& config = model_->config;
-  const std::vector<float> factors = vector_of(model_->weights.rope_factors);
+  const std::vector<float> factors = model::vector_of(model_->weights.rope_factors);
   const auto add = [&](std::uint32_t layer) {
     kernels::RopeScaling scaling;
     const model::RopeScaling kind = config.rope_scaling(layer);

@@ -14,12 +14,6 @@ namespace {
 using model::ModelConfig;
 using model::TensorView;
 
-std::vector<float> vector_of(const TensorView& view) {
-  std::vector<float> values(view.rows * view.columns);
-  model::dequantize(view.type, view.bytes, values);
-  return values;
-}
-
 void norm_in_place(float* values, std::span<const float> weight, float epsilon) {
   float squares = 0;
   for (std::size_t i = 0; i < weight.size(); ++i) squares += values[i] * values[i];
@@ -28,7 +22,7 @@ void norm_in_place(float* values, std::span<const float> weight, float epsilon) 
 }
 
 void norm_rows(Rows& rows, const TensorView& weight, float epsilon) {
-  const std::vector<float> factors = vector_of(weight);
+  const std::vector<float> factors = model::vector_of(weight);
   for (std::size_t r = 0; r < rows.count; ++r) {
     for (std::size_t at = 0; at < rows.width; at += factors.size()) {
       norm_in_place(rows.row(r) + at, factors, epsilon);
@@ -38,7 +32,7 @@ void norm_rows(Rows& rows, const TensorView& weight, float epsilon) {
 
 void add_bias(Rows& rows, const TensorView& bias) {
   if (!bias.present()) return;
-  const std::vector<float> values = vector_of(bias);
+  const std::vector<float> values = model::vector_of(bias);
   for (std::size_t r = 0; r < rows.count; ++r) {
     for (std::size_t i = 0; i < rows.width; ++i) rows.row(r)[i] += values[i];
   }
@@ -92,7 +86,7 @@ void rotate(const ModelConfig& config, const TensorView& divisors, std::uint32_t
   const std::size_t pairs = config.rope.dimensions / 2;
   const bool halves = config.rope.style == model::RopeStyle::kHalves;
   const std::vector<float> divisor =
-      divisors.present() && !config.is_sliding(layer) ? vector_of(divisors) : std::vector<float>(pairs, 1.0f);
+      divisors.present() && !config.is_sliding(layer) ? model::vector_of(divisors) : std::vector<float>(pairs, 1.0f);
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     const Turn turn = turn_of(config, layer, pair, divisor[pair]);
     const std::size_t first = halves ? pair : 2 * pair;

@@ -39,7 +39,7 @@ void append_by_name(JsonObject& object, std::string_view key, const FiguresByNam
   inner.end();
 }
 
-double rate(double count, double duration_s) { return duration_s > 0 ? count / duration_s : 0; }
+double per_second(double count, double duration_s) { return duration_s > 0 ? count / duration_s : 0; }
 
 struct Field {
   const char* name;
@@ -135,12 +135,12 @@ void append_figures(JsonObject& object, const Figures& figures, double duration_
       .field("total_output_tokens", figures.output_tokens)
       .field("total_cached_tokens", figures.cached_tokens)
       .field("preemptions", figures.preemptions)
-      .field("request_throughput", rate(static_cast<double>(figures.completed), duration_s))
-      .field("request_goodput", rate(static_cast<double>(figures.good), duration_s))
+      .field("request_throughput", per_second(static_cast<double>(figures.completed), duration_s))
+      .field("request_goodput", per_second(static_cast<double>(figures.good), duration_s))
       .field("attainment", figures.attainment())
-      .field("output_throughput", rate(static_cast<double>(figures.output_tokens), duration_s))
+      .field("output_throughput", per_second(static_cast<double>(figures.output_tokens), duration_s))
       .field("total_token_throughput",
-             rate(static_cast<double>(figures.input_tokens + figures.output_tokens), duration_s));
+             per_second(static_cast<double>(figures.input_tokens + figures.output_tokens), duration_s));
   for (const Metric metric : kMetrics) {
     append_distribution(object, to_string(metric), figures.of(metric), kMs, "_ms");
   }

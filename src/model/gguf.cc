@@ -11,10 +11,6 @@
 namespace paternoster::model {
 namespace {
 
-std::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::kInvalidFile, std::move(message));
-}
-
 // Bytes that are not printable, or above `last`, as \xNN.
 std::string escaped(std::string_view text, unsigned last) {
   std::string line;
@@ -86,7 +82,7 @@ Result<std::uint32_t> split_count(const GgufFile& file) {
   if (!count) return std::unexpected(count.error());
   const std::uint32_t parts = count->value_or(1);
   if (parts > GgufFile::kMaximumSplits) {
-    return invalid("key 'split.count': " + std::to_string(parts) + " parts; at most " +
+    return invalid_file("key 'split.count': " + std::to_string(parts) + " parts; at most " +
                    std::to_string(GgufFile::kMaximumSplits) + " can be");
   }
   return std::max(parts, 1u);
@@ -108,7 +104,7 @@ Result<GgufFile> GgufFile::from_memory(std::span<const std::byte> bytes) {
   if (!file) return file;
   const Result<std::uint32_t> parts = split_count(*file);
   if (!parts) return std::unexpected(parts.error());
-  if (*parts > 1) return invalid("key 'split.count': is one part of a split model");
+  if (*parts > 1) return invalid_file("key 'split.count': is one part of a split model");
   return file;
 }
 
@@ -156,11 +152,11 @@ Result<void> GgufFile::append_part(GgufFile&& part, std::uint32_t number, std::u
   const auto part_number = part.u32("split.no");
   if (!part_number) return std::unexpected(part_number.error());
   if (part_count->value_or(0) != count || part_number->value_or(0) != number - 1) {
-    return invalid("keys 'split.no' and 'split.count': is not part " + std::to_string(number) +
+    return invalid_file("keys 'split.no' and 'split.count': is not part " + std::to_string(number) +
                    " of " + std::to_string(count));
   }
   if (tensors_.size() + part.tensors_.size() > kMaximumTensors) {
-    return invalid("the parts have too many tensors together");
+    return invalid_file("the parts have too many tensors together");
   }
   tensors_.insert(tensors_.end(), part.tensors_.begin(), part.tensors_.end());
   file_bytes_ += part.file_bytes_;
@@ -176,7 +172,7 @@ Result<void> GgufFile::index() {
   std::ranges::sort(keys_by_name_, {}, key);
   const auto same_key = std::ranges::adjacent_find(keys_by_name_, {}, key);
   if (same_key != keys_by_name_.end()) {
-    return invalid("key " + quoted_name(key(*same_key)) + ": stands twice in the file");
+    return invalid_file("key " + quoted_name(key(*same_key)) + ": stands twice in the file");
   }
   tensors_by_name_.resize(tensors_.size());
   std::iota(tensors_by_name_.begin(), tensors_by_name_.end(), 0u);
@@ -184,7 +180,7 @@ Result<void> GgufFile::index() {
   std::ranges::sort(tensors_by_name_, {}, tensor);
   const auto same_tensor = std::ranges::adjacent_find(tensors_by_name_, {}, tensor);
   if (same_tensor != tensors_by_name_.end()) {
-    return invalid("tensor " + quoted_name(tensor(*same_tensor)) + ": stands twice in the file");
+    return invalid_file("tensor " + quoted_name(tensor(*same_tensor)) + ": stands twice in the file");
   }
   return {};
 }

@@ -15,10 +15,6 @@ constexpr std::uint64_t kMaximumNameBytes = 255;
 constexpr std::uint64_t kSmallestKey = 8 + 1 + 4 + 1;          // length, one byte, type, one byte
 constexpr std::uint64_t kSmallestTensor = 8 + 1 + 4 + 8 + 4 + 8;  // name, dimensions, type, offset
 
-std::unexpected<Error> invalid(std::string message) {
-  return failure(ErrorCode::kInvalidFile, std::move(message));
-}
-
 // Bytes of one fixed-size value; 0 for strings, arrays and numbers that are no type.
 std::uint64_t value_bytes(ValueType type) noexcept {
   switch (type) {
@@ -74,15 +70,15 @@ Result<GgufFile> GgufParser::parse() {
 
 std::unexpected<Error> GgufParser::cut_off(std::string_view where) const {
   if (limited_) {
-    return invalid(std::string(where) + ": the header is larger than " +
+    return invalid_file(std::string(where) + ": the header is larger than " +
                    std::to_string(GgufFile::kMaximumHeaderBytes >> 20) + " MiB");
   }
-  return invalid(std::string(where) + ": the file ends before this does");
+  return invalid_file(std::string(where) + ": the file ends before this does");
 }
 
 Result<void> GgufParser::read_preamble(GgufFile& file) {
   const auto magic = cursor_.number<std::uint32_t>();
-  if (!magic || *magic != kMagic) return invalid("is not a GGUF file (it does not begin with GGUF)");
+  if (!magic || *magic != kMagic) return invalid_file("is not a GGUF file (it does not begin with GGUF)");
   const auto version = cursor_.number<std::uint32_t>();
   if (!version) return cut_off("version");
   if (*version != 2 && *version != 3) {
@@ -97,10 +93,10 @@ Result<void> GgufParser::read_preamble(GgufFile& file) {
   const auto keys = cursor_.number<std::uint64_t>();
   if (!tensors || !keys) return cut_off("counts of tensors and keys");
   if (*tensors > GgufFile::kMaximumTensors || *tensors > cursor_.remaining() / kSmallestTensor) {
-    return invalid("tensor count " + std::to_string(*tensors) + " cannot be: too many for this file");
+    return invalid_file("tensor count " + std::to_string(*tensors) + " cannot be: too many for this file");
   }
   if (*keys > GgufFile::kMaximumKeys || *keys > cursor_.remaining() / kSmallestKey) {
-    return invalid("key count " + std::to_string(*keys) + " cannot be: too many for this file");
+    return invalid_file("key count " + std::to_string(*keys) + " cannot be: too many for this file");
   }
   tensor_count_ = *tensors;
   key_count_ = *keys;
@@ -122,7 +118,7 @@ Result<MetadataEntry> GgufParser::read_entry() {
   const auto key = cursor_.string();
   if (!key) return cut_off("a key's name");
   if (key->empty() || key->size() > kMaximumKeyBytes) {
-    return invalid(key_is(*key) + "a key has 1 to 65535 bytes, this one " +
+    return invalid_file(key_is(*key) + "a key has 1 to 65535 bytes, this one " +
                    std::to_string(key->size()));
   }
   entry.key = *key;
@@ -134,7 +130,7 @@ Result<MetadataEntry> GgufParser::read_entry() {
   auto done = entry.type == ValueType::kArray ? read_array(entry) : read_scalar(entry);
   if (!done) return std::unexpected(done.error());
   if (entry.element == ValueType::kBool && !booleans_are_valid(entry.payload)) {
-    return invalid(key_is(*key) + "a boolean is neither 0 nor 1");
+    return invalid_file(key_is(*key) + "a boolean is neither 0 nor 1");
   }
   return entry;
 }
@@ -148,7 +144,7 @@ Result<void> GgufParser::read_scalar(MetadataEntry& entry) {
   }
   const std::uint64_t size = value_bytes(entry.type);
   if (size == 0) {
-    return invalid(key_is(entry.key) + "unknown value type " +
+    return invalid_file(key_is(entry.key) + "unknown value type " +
                    std::to_string(static_cast<std::uint32_t>(entry.type)));
   }
   const auto value = cursor_.take(size);
@@ -166,7 +162,7 @@ Result<void> GgufParser::read_array(MetadataEntry& entry) {
   if (entry.element == ValueType::kString) return read_strings(entry);
   const std::uint64_t size = value_bytes(entry.element);
   if (size == 0) {
-    return invalid(key_is(entry.key) + "array of unsupported type " + std::to_string(*element));
+    return invalid_file(key_is(entry.key) + "array of unsupported type " + std::to_string(*element));
   }
   if (*count > cursor_.remaining() / size) {
     return cut_off(key_is(entry.key) + "array of " + std::to_string(*count) + " values");
@@ -193,10 +189,10 @@ Result<void> GgufParser::read_alignment(GgufFile& file) {
   constexpr std::string_view kKey = "general.alignment";
   for (const MetadataEntry& entry : file.metadata_) {
     if (entry.key != kKey) continue;
-    if (entry.type != ValueType::kUint32) return invalid(key_is(kKey) + "must be a u32");
+    if (entry.type != ValueType::kUint32) return invalid_file(key_is(kKey) + "must be a u32");
     file.alignment_ = PackedArray<std::uint32_t>(entry.payload)[0];
     if (!std::has_single_bit(file.alignment_) || file.alignment_ < 8 || file.alignment_ > 65536) {
-      return invalid(key_is(kKey) + std::to_string(file.alignment_) +
+      return invalid_file(key_is(kKey) + std::to_string(file.alignment_) +
                      " is not a power of two from 8 to 65536");
     }
   }
@@ -219,7 +215,7 @@ Result<GgufParser::Claim> GgufParser::read_claim(std::uint64_t number) {
   const auto name = cursor_.string();
   if (!name) return cut_off("name of tensor " + std::to_string(number));
   if (name->empty() || name->size() > kMaximumNameBytes) {
-    return invalid(tensor_is(*name) + "a tensor's name has 1 to 255 bytes, this one " +
+    return invalid_file(tensor_is(*name) + "a tensor's name has 1 to 255 bytes, this one " +
                    std::to_string(name->size()));
   }
   claim.info.name = *name;
@@ -237,7 +233,7 @@ Result<GgufParser::Claim> GgufParser::read_claim(std::uint64_t number) {
   claim.offset = *offset;
   const TensorTypeTraits& packing = traits(*supported);
   if (claim.info.columns() % packing.block_elements != 0) {
-    return invalid(tensor_is(*name) + "rows of " + std::to_string(claim.info.columns()) +
+    return invalid_file(tensor_is(*name) + "rows of " + std::to_string(claim.info.columns()) +
                    " elements are no whole number of " + std::string(packing.name) + " blocks (" +
                    std::to_string(packing.block_elements) + ")");
   }
@@ -249,7 +245,7 @@ Result<void> GgufParser::read_shape(TensorInfo& info) {
   const auto dimensions = cursor_.number<std::uint32_t>();
   if (!dimensions) return cut_off(tensor_is(info.name) + "dimensions");
   if (*dimensions < 1 || *dimensions > 4) {
-    return invalid(tensor_is(info.name) + std::to_string(*dimensions) +
+    return invalid_file(tensor_is(info.name) + std::to_string(*dimensions) +
                    " dimensions; 1 to 4 can be");
   }
   info.dimensions = *dimensions;
@@ -262,9 +258,9 @@ Result<void> GgufParser::read_shape(TensorInfo& info) {
   for (std::uint32_t axis = 0; axis < *dimensions; ++axis) {
     const auto extent = cursor_.number<std::uint64_t>();
     if (!extent) return cut_off(tensor_is(info.name) + "shape");
-    if (*extent == 0) return invalid(tensor_is(info.name) + "a dimension is 0");
+    if (*extent == 0) return invalid_file(tensor_is(info.name) + "a dimension is 0");
     if (*extent > limit / elements) {
-      return invalid(tensor_is(info.name) + "its shape has more elements than the file can hold");
+      return invalid_file(tensor_is(info.name) + "its shape has more elements than the file can hold");
     }
     elements *= *extent;
     info.shape[axis] = *extent;
@@ -278,11 +274,11 @@ Result<void> GgufParser::place_tensors(GgufFile& file, std::span<Claim> claims) 
   file.tensors_.reserve(claims.size());
   for (Claim& claim : claims) {
     if (claim.offset % file.alignment_ != 0) {
-      return invalid(tensor_is(claim.info.name) + "offset " + std::to_string(claim.offset) +
+      return invalid_file(tensor_is(claim.info.name) + "offset " + std::to_string(claim.offset) +
                      " is not aligned to " + std::to_string(file.alignment_));
     }
     if (claim.offset > available || claim.size > available - claim.offset) {
-      return invalid(tensor_is(claim.info.name) + "its " + std::to_string(claim.size) +
+      return invalid_file(tensor_is(claim.info.name) + "its " + std::to_string(claim.size) +
                      " bytes at offset " + std::to_string(claim.offset) +
                      " lie outside the file's data (" + std::to_string(available) +
                      " bytes); is the file complete?");
@@ -295,7 +291,7 @@ Result<void> GgufParser::place_tensors(GgufFile& file, std::span<Claim> claims) 
   for (std::size_t next = 1; next < claims.size(); ++next) {
     const Claim& before = claims[next - 1];
     if (before.offset + before.size > claims[next].offset) {
-      return invalid(tensor_is(claims[next].info.name) + "overlaps tensor " +
+      return invalid_file(tensor_is(claims[next].info.name) + "overlaps tensor " +
                      quoted_name(before.info.name));
     }
   }

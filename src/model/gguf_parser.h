@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -11,6 +12,10 @@
 #include "model/gguf.h"
 
 namespace paternoster::model {
+
+inline std::unexpected<Error> invalid_file(std::string message) {
+  return failure(ErrorCode::kInvalidFile, std::move(message));
+}
 
 class GgufParser {
  public:

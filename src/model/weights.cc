@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "model/dequantize.h"
 #include "model/gguf.h"
 #include "model/packed_array.h"
 
@@ -171,6 +172,13 @@ Result<ModelWeights> WeightCollector::collect() {
 
 Result<ModelWeights> weights_of(const GgufFile& file, const ModelConfig& config) {
   return WeightCollector(file, config).collect();
+}
+
+std::vector<float> vector_of(const TensorView& view) {
+  if (!view.present()) return {};
+  std::vector<float> values(view.rows * view.columns);
+  dequantize(view.type, view.bytes, values);
+  return values;
 }
 
 std::uint64_t parameter_count(const GgufFile& file) noexcept {

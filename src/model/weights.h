@@ -35,6 +35,9 @@ struct TensorView {
   }
 };
 
+// All of a tensor as float32; nothing if it is not present.
+std::vector<float> vector_of(const TensorView& view);
+
 // Vectors are F32, F16 or BF16; matrices are of any type. What a model lacks is not present().
 struct LayerWeights {
   TensorView attention_norm;       // [embedding]

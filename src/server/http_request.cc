@@ -14,20 +14,16 @@ using Parser = http::request_parser<http::string_body>;
 
 std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-api::ApiError invalid(int status, std::string code, std::string message) {
-  return api::other_error(status, "invalid_request_error", std::move(code), std::move(message));
-}
-
 api::ApiError error_of(const boost::beast::error_code& code, const HttpLimits& limits) {
   if (code == http::error::body_limit) {
-    return invalid(413, "body_too_large", "The body is larger than " +
+    return api::invalid_request(413, "body_too_large", "The body is larger than " +
                                               std::to_string(limits.body_bytes) + " bytes.");
   }
   if (code == http::error::header_limit) {
-    return invalid(431, "headers_too_large", "The headers are larger than " +
+    return api::invalid_request(431, "headers_too_large", "The headers are larger than " +
                                                  std::to_string(limits.head_bytes) + " bytes.");
   }
-  return invalid(400, "invalid_http", "The request is not valid HTTP: " + code.message() + ".");
+  return api::invalid_request(400, "invalid_http", "The request is not valid HTTP: " + code.message() + ".");
 }
 
 int hex_digit(char c) {

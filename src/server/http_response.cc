@@ -18,6 +18,7 @@ std::string_view reason_of(int status) {
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
     case 408: return "Request Timeout";
+    case 409: return "Conflict";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
     case 429: return "Too Many Requests";
@@ -36,7 +37,7 @@ Response error_response(const api::ApiError& error) {
   response.status = error.status;
   response.body = api::error_body(error);
   if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (error.status == 408) response.headers.emplace_back("x-should-retry", "false");
+  if (error.status == 408 || error.hopeless) response.headers.emplace_back("x-should-retry", "false");
   if (error.retry_after_ms > 0) {
     const long long whole = std::clamp<long long>((error.retry_after_ms + 999) / 1000, 1, 60);
     response.headers.emplace_back("Retry-After", std::to_string(whole));

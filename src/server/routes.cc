@@ -63,10 +63,6 @@ std::int64_t now_s() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-api::ApiError invalid(int status, std::string code, std::string message) {
-  return api::other_error(status, "invalid_request_error", std::move(code), std::move(message));
-}
-
 api::ApiError not_found(const std::string& path) {
   return api::other_error(404, "not_found_error", "not_found", "There is nothing at " + path + ".");
 }
@@ -115,7 +111,7 @@ std::optional<api::ApiError> Service::fault_of(const HttpRequest& request) const
   const Route* route = find_route(request.path);
   if (route == nullptr) return not_found(request.path);
   if (!lists(route->methods, request.method)) {
-    return invalid(405, "method_not_allowed",
+    return api::invalid_request(405, "method_not_allowed",
                    request.path + " takes " + std::string(route->methods) + " only.");
   }
   if (request.method == "OPTIONS") return {};
@@ -125,7 +121,7 @@ std::optional<api::ApiError> Service::fault_of(const HttpRequest& request) const
   }
   if (request.method != "POST") return {};
   if (!is_json(request.content_type)) {
-    return invalid(415, "unsupported_media_type",
+    return api::invalid_request(415, "unsupported_media_type",
                    "The body must be JSON: send Content-Type: application/json.");
   }
   if (draining_) return api::draining();
@@ -306,8 +302,7 @@ void Service::page(ConnectionRef connection, HttpRequest&& request) {
   response.headers = {{"Cache-Control", "no-cache"},
                       {"ETag", std::string(file.etag)},
                       {"Content-Security-Policy",
-                       "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-                       "frame-ancestors 'none'; base-uri 'none'"}};
+                       "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"}};
   if (request.if_none_match == file.etag) {
     response.status = 304;
   } else {

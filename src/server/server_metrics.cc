@@ -15,7 +15,7 @@ auto status_counters(measure::Registry& registry) {
   return counters;
 }
 
-double now_s() {
+double started_s() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
@@ -39,7 +39,7 @@ ServerMetrics::ServerMetrics(measure::Registry& registry, const std::string& ver
       unknown_fields(registry.counter("paternoster_unknown_fields_total",
                                       "Fields of requests that mean nothing here.")) {
   registry.gauge("paternoster_build_info", "The build that runs.", {{"version", version}}).set(1);
-  registry.gauge("paternoster_start_time_seconds", "When the process began, since 1970.").set(now_s());
+  registry.gauge("paternoster_start_time_seconds", "When the process began, since 1970.").set(seconds_now());
 }
 
 measure::Counter& ServerMetrics::responses(int status) {

@@ -15,7 +15,7 @@ bool arises_from_text(const Vocabulary& vocabulary, TokenId id) {
   return kind != TokenKind::kControl && kind != TokenKind::kUnknown;
 }
 
-MergeScratch& scratch_of_thread() {
+MergeScratch& merge_scratch() {
   thread_local MergeScratch scratch;
   return scratch;
 }
@@ -111,7 +111,7 @@ void ByteLevelBpe::encode_word(std::string_view word, std::vector<TokenId>& out)
     const Merge* merge = merges_.find(left.id, right.id);
     return merge != nullptr ? *merge : Merge{kNoRank, -1};
   };
-  merge_symbols(symbols, find, scratch_of_thread());
+  merge_symbols(symbols, find, merge_scratch());
   for (const Symbol& symbol : symbols) out.push_back(symbol.id);
   if (symbols.capacity() > kHugeWord) symbols = std::vector<Symbol>();
 }

@@ -84,7 +84,7 @@ void cut_in_threes(std::string_view text, ByteSpan run, std::vector<ByteSpan>& w
   }
 }
 
-Scratch& scratch_of_thread() {
+Scratch& match_scratch() {
   thread_local Scratch scratch;
   return scratch;
 }
@@ -117,7 +117,7 @@ struct Pretokenizer::Code {
 
   // Appends the words of one piece of `text`.
   Result<void> cut(std::string_view text, ByteSpan piece, std::vector<ByteSpan>& words) const {
-    Scratch& scratch = scratch_of_thread();
+    Scratch& scratch = match_scratch();
     const std::string_view subject = text.substr(piece.begin, piece.end - piece.begin);
     std::size_t at = 0;  // words cover subject[0, at)
     while (at < subject.size()) {

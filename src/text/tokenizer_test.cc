@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 using Ids = std::vector<TokenId>;
 
-constexpr TokenId byte_id(char character) {
+constexpr TokenId id_of_byte(char character) {
   return 3 + static_cast<TokenId>(static_cast<unsigned char>(character));
 }
 
@@ -63,7 +63,7 @@ TEST(ByteLevelTokenizer, CountsEachIllFormedPartAsOneReplacementCharacter) {
 
 TEST(ByteLevelTokenizer, DropsBytesTheVocabularyLacks) {
   auto small = small_byte_level();
-  small.vocabulary.tokens[static_cast<std::size_t>(byte_id('x'))] = "not-x";
+  small.vocabulary.tokens[static_cast<std::size_t>(id_of_byte('x'))] = "not-x";
   const Tokenizer tokenizer = *Tokenizer::create(small.vocabulary);
   EXPECT_THAT(*tokenizer.encode("hxe", kPlain), ElementsAre(kHe));
 }

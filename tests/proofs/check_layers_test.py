@@ -55,6 +55,14 @@ class CheckLayers(unittest.TestCase):
     def test_a_banned_word_is_a_fault(self):
         self.assert_fault({"low/a.cc": "int x = " + "ra" + "nd();\n"}, "banned")
 
+    def test_a_local_name_that_another_file_of_the_layer_has_is_a_fault(self):
+        local = "namespace {\nint twice(int x) { return x; }\n}  // namespace\n"
+        self.assert_fault({"low/a.cc": local, "low/b.cc": local}, "twice is also local to src/low/a.cc")
+
+    def test_a_local_name_that_another_layer_or_its_tests_have_is_none(self):
+        local = "namespace {\nint twice(int x) { return x; }\n}  // namespace\n"
+        self.assertEqual([], self.faults({"low/a.cc": local, "high/b.cc": local, "low/a_test.cc": local}))
+
 
 if __name__ == "__main__":
     unittest.main()
