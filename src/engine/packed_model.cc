@@ -133,6 +133,7 @@ void PackedModel::prepare_ropes() {
     if (kind == model::RopeScaling::kYarn) {
       scaling.yarn = true;
       scaling.yarn_original_context = config.rope.original_context_length;
+      scaling.yarn_extrapolation = config.rope.extrapolation_factor;
       scaling.yarn_beta_fast = config.rope.beta_fast;
       scaling.yarn_beta_slow = config.rope.beta_slow;
       scaling.attention_factor = config.rope.attention_factor;

@@ -78,8 +78,8 @@ Turn turn_of(const ModelConfig& config, std::uint32_t layer, std::size_t pair, f
   const double high = std::min(rope.dimensions - 1.0, std::ceil(yarn_pair(rope, base, rope.beta_slow)));
   const double along = (static_cast<double>(pair) - low) / std::max(0.001, high - low);
   const double extrapolated = (1.0 - std::clamp(along, 0.0, 1.0)) * rope.extrapolation_factor;
-  return {plain / rope.factor * (1.0 - extrapolated) + plain * extrapolated,
-          rope.attention_factor * (1.0 + 0.1 * std::log(rope.factor))};
+  const double sharpened = rope.extrapolation_factor == 0.0f ? 1.0 : 1.0 + 0.1 * std::log(rope.factor);
+  return {plain / rope.factor * (1.0 - extrapolated) + plain * extrapolated, rope.attention_factor * sharpened};
 }
 
 void rotate(const ModelConfig& config, const TensorView& divisors, std::uint32_t layer, Rows& rows) {

@@ -149,5 +149,17 @@ TEST(Rope, YarnKeepsFastFrequenciesAndSlowsSlowOnes) {
   EXPECT_NEAR(yarn.magnitude, 1.0 + 0.1 * std::log(8.0), 1e-12);
 }
 
+TEST(Rope, YarnMixesAsMuchAsItIsTold) {
+  const auto plain = rope_frequencies(64, 1e4);
+  RopeScaling scaling{.linear_factor = 8.0, .yarn = true, .yarn_original_context = 4096.0};
+  scaling.yarn_extrapolation = 0.5;
+  EXPECT_NEAR(rope_frequencies(64, 1e4, scaling).per_position.front(),
+              plain.per_position.front() * (0.5 + 0.5 / 8.0), 1e-12);
+  scaling.yarn_extrapolation = 0.0;  // linear, with no factor of yarn's own
+  const auto none = rope_frequencies(64, 1e4, scaling);
+  EXPECT_DOUBLE_EQ(none.per_position.front(), plain.per_position.front() / 8.0);
+  EXPECT_DOUBLE_EQ(none.magnitude, 1.0);
+}
+
 }  // namespace
 }  // namespace paternoster::kernels

@@ -37,14 +37,15 @@ RopeFrequencies rope_frequencies(std::size_t dims, double base, const RopeScalin
     const double last = static_cast<double>(dims) - 1.0;
     low = std::max(0.0, std::floor(yarn_pair(scaling.yarn_beta_fast, dims, base, context)));
     high = std::min(last, std::ceil(yarn_pair(scaling.yarn_beta_slow, dims, base, context)));
-    out.magnitude *= 1.0 + 0.1 * std::log(scaling.linear_factor);
+    if (scaling.yarn_extrapolation != 0.0) out.magnitude *= 1.0 + 0.1 * std::log(scaling.linear_factor);
   }
   for (std::size_t i = 0; i < pairs; ++i) {
     double own = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dims));
     if (!scaling.factors.empty()) {
       own /= static_cast<double>(scaling.factors[i]);
     }
-    const double kept = scaling.yarn ? yarn_share(static_cast<double>(i), low, high) : 0.0;
+    const double share = scaling.yarn ? yarn_share(static_cast<double>(i), low, high) : 0.0;
+    const double kept = share * scaling.yarn_extrapolation;
     out.per_position.push_back(own * slowed * (1.0 - kept) + own * kept);
   }
   return out;

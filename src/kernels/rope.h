@@ -22,7 +22,10 @@ struct RopeScaling {
   double yarn_original_context = 0.0;
   double yarn_beta_fast = 32.0;
   double yarn_beta_slow = 1.0;
-  double attention_factor = 1.0;   // multiplies cosines and sines; yarn's own factor comes on top
+  // How much of yarn's mix is applied: 1 all of it; 0 none, then every frequency is slowed by the factor.
+  double yarn_extrapolation = 1.0;
+  double attention_factor = 1.0;   // multiplies cosines and sines; yarn's own factor comes on top, unless
+                                   // yarn_extrapolation is 0
 };
 
 struct RopeFrequencies {
