@@ -120,6 +120,7 @@ Registry::Registry(Labels common, Labels alias_common)
 void Registry::place(Kind kind, std::string_view name, std::string_view help, const Labels& common,
                      const Labels& labels, const void* value) {
   if (name.empty()) return;
+  const std::lock_guard lock(families_mutex_);
   auto family = std::ranges::find(families_, name, &Family::name);
   if (family == families_.end()) {
     families_.push_back({std::string(name), std::string(help), kind, {}});
@@ -160,7 +161,8 @@ Histogram& Registry::histogram(std::string_view name, std::string_view help,
 
 std::string Registry::render() const {
   std::string out;
-  out.reserve(32768);
+  out.reserve(65536);
+  const std::lock_guard lock(families_mutex_);
   for (const Family& family : families_) {
     out += "# HELP " + family.name + ' ';
     append_escaped(out, family.help, false);

@@ -1,14 +1,16 @@
 // The one home of every metric that serving has: cells that any thread may count into, and their text
 // for Prometheus. Relaxed atomics only: no writer and no scrape ever waits for another.
 //
-// A family is made once, at start, by the owner of the Registry; its cells live as long as the
-// registry and are used by reference afterwards. A scrape reads each cell for itself: sums across
+// Families are made at start by the owner of the Registry, further cells (a tenant's) when they are first
+// needed, by one thread: only that and a scrape wait for each other. Cells live as long as the registry
+// and are used by reference. A scrape reads each cell for itself: sums across
 // cells may be one step apart, but no counter ever goes back.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,7 +102,8 @@ class Registry {
   std::deque<Counter> counters_;
   std::deque<Gauge> gauges_;
   std::deque<Histogram> histograms_;
-  std::vector<Family> families_;
+  std::vector<Family> families_;  // guarded by families_mutex_
+  mutable std::mutex families_mutex_;
 };
 
 }  // namespace paternoster::measure

@@ -1,10 +1,13 @@
 #include "measure/serving.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <deque>
 #include <vector>
 
 #include "measure/serving_families.h"
+#include "measure/tenant_service.h"
 
 namespace paternoster::measure {
 
@@ -25,12 +28,57 @@ struct ServingMetrics::Life {
   std::int32_t prompt_tokens = 0;
   std::int32_t output_tokens = 0;
   std::int32_t preemptions = 0;
+  std::int32_t cached_tokens = 0;
+  std::size_t group = 1;         // class
+  GroupCells* tenant = nullptr;  // its own cells, with label_tenants
+  std::string tenant_name;
   scheduler::FinishReason finish = scheduler::FinishReason::kNone;
   std::vector<Sequence> sequences;  // by choice
 };
 
+// Who is served together: everybody, classes, tenants.
+struct ServingMetrics::Groups {
+  static constexpr std::size_t kMostTenants = 64;
+
+  explicit Groups(Registry& registry) : all(registry) {
+    for (std::size_t i = 0; i < kClasses; ++i) classes.emplace_back(registry, "paternoster_", "class", class_name(i));
+  }
+
+  // Cells for this tenant; those of "other" when there are too many.
+  GroupCells& of_tenant(Registry& registry, const std::string& name) {
+    const std::string shown = tenants.contains(name) || tenants.size() < kMostTenants ? name : "other";
+    auto& cells = tenants[shown];
+    if (!cells) cells = std::make_unique<GroupCells>(registry, "paternoster_tenant_", "tenant", shown);
+    return *cells;
+  }
+
+  GroupCells all;
+  std::deque<GroupCells> classes;
+  std::unordered_map<std::string, std::unique_ptr<GroupCells>> tenants;
+  TenantService service;
+  std::int64_t looked_ns = 0;  // when the gauges of fairness were set
+};
+
+const char* to_string(Stage stage) {
+  switch (stage) {
+    case Stage::kQueue: return "queue";
+    case Stage::kPrefill: return "prefill";
+    case Stage::kDecode: return "decode";
+  }
+  return "queue";
+}
+
+std::size_t class_index(std::int32_t priority) { return priority < 0 ? 0 : priority == 0 ? 1 : 2; }
+
+const char* class_name(std::size_t index) {
+  constexpr std::array<const char*, kClasses> kNames = {"priority", "default", "flex"};
+  return kNames[index];
+}
+
 namespace {
 
+constexpr double kOutputCharge = 2;  // against 1 of a prompt token that is computed
+constexpr std::int64_t kLookNs = 1'000'000'000;
 constexpr double kSmoothing = 0.2;
 constexpr std::int64_t kLeastRetryMs = 1'000;
 constexpr std::int64_t kMostRetryMs = 60'000;
@@ -49,7 +97,8 @@ std::size_t finished_index(scheduler::FinishReason reason) {
 
 ServingMetrics::ServingMetrics(const std::string& model_name)
     : registry_({{"model", model_name}}, {{"model_name", model_name}, {"engine", "0"}}),
-      families_(std::make_unique<Families>(registry_)) {}
+      families_(std::make_unique<Families>(registry_)),
+      groups_(std::make_unique<Groups>(registry_)) {}
 
 ServingMetrics::~ServingMetrics() = default;
 
@@ -60,11 +109,27 @@ void ServingMetrics::declare_cache(std::int32_t block_tokens, std::int32_t block
       .set(1);
 }
 
-void ServingMetrics::arrived(const scheduler::Request& request, std::int64_t now_ns) {
+void ServingMetrics::arrived(const scheduler::Request& request, std::int64_t now_ns, const std::string& tenant,
+                             std::int32_t weight) {
   Life& life = lives_[request.id];
   life.arrived_ns = now_ns;
   life.prompt_tokens = static_cast<std::int32_t>(request.prompt.size());
   life.sequences.resize(static_cast<std::size_t>(std::max(1, request.choices)));
+  life.group = class_index(request.priority);
+  life.tenant_name = tenant;
+  if (tenant.empty()) return;
+  groups_->service.arrived(tenant, weight, now_ns);
+  if (labels_tenants_) life.tenant = &groups_->of_tenant(registry_, tenant);
+}
+
+void ServingMetrics::observe(const Life& life, Latency latency, double value) {
+  groups_->all.of(latency).observe(value);
+  groups_->classes[life.group].of(latency).observe(value);
+  if (life.tenant != nullptr) life.tenant->of(latency).observe(value);
+}
+
+void ServingMetrics::serve(const Life& life, double tokens, std::int64_t now_ns) {
+  if (!life.tenant_name.empty()) groups_->service.served(life.tenant_name, tokens, now_ns);
 }
 
 void ServingMetrics::take(std::span<const Event> events) {
@@ -98,12 +163,14 @@ void ServingMetrics::take(const Event& event) {
 void ServingMetrics::admit(const Event& event, Life& life) {
   if (life.seated_ns == 0) {
     life.seated_ns = event.at_ns;
-    families_->queue.observe(seconds(event.at_ns - life.arrived_ns));
+    observe(life, Latency::kQueue, seconds(event.at_ns - life.arrived_ns));
   }
   // Computing again what was preempted is no new prompt, nor is sharing a sibling's.
   if (event.resumed || event.forked) return;
   const auto prompt = static_cast<std::uint64_t>(life.prompt_tokens);
   const auto cached = std::min(prompt, static_cast<std::uint64_t>(std::max(0, event.count)));
+  life.cached_tokens = static_cast<std::int32_t>(cached);
+  serve(life, static_cast<double>(prompt - cached), event.at_ns);
   families_->prefix_queries.add(prompt);
   families_->prefix_hits.add(cached);
   families_->prefix_misses.add(prompt - cached);
@@ -116,9 +183,10 @@ void ServingMetrics::count_token(const Event& event, Life& life) {
   families_->generated.add();
   ++life.output_tokens;
   life.last_token_ns = event.at_ns;
+  serve(life, kOutputCharge, event.at_ns);
   if (life.first_token_ns == 0) {
     life.first_token_ns = event.at_ns;
-    families_->ttft.observe(seconds(event.at_ns - life.arrived_ns));
+    observe(life, Latency::kTtft, seconds(event.at_ns - life.arrived_ns));
     families_->prefill.observe(seconds(event.at_ns - life.seated_ns));
   }
   const auto choice = static_cast<std::size_t>(event.choice);
@@ -127,7 +195,7 @@ void ServingMetrics::count_token(const Event& event, Life& life) {
   if (sequence.tokens++ == 0) {
     sequence.first_token_ns = event.at_ns;
   } else {
-    families_->itl.observe(seconds(event.at_ns - sequence.last_token_ns));
+    observe(life, Latency::kItl, seconds(event.at_ns - sequence.last_token_ns));
   }
   sequence.last_token_ns = event.at_ns;
 }
@@ -138,8 +206,8 @@ void ServingMetrics::finish_sequence(const Event& event, Life& life) {
   if (choice >= life.sequences.size()) return;
   const Life::Sequence& sequence = life.sequences[choice];
   if (sequence.tokens < 2) return;
-  families_->tpot.observe(seconds(sequence.last_token_ns - sequence.first_token_ns) /
-                          (sequence.tokens - 1));
+  observe(life, Latency::kTpot,
+          seconds(sequence.last_token_ns - sequence.first_token_ns) / (sequence.tokens - 1));
 }
 
 void ServingMetrics::finish_request(const Event& event, const Life& life) {
@@ -147,8 +215,11 @@ void ServingMetrics::finish_request(const Event& event, const Life& life) {
   families_->request_preemptions.observe(life.preemptions);
   families_->prompt_tokens.observe(life.prompt_tokens);
   families_->output_tokens.observe(life.output_tokens);
+  const double service = life.prompt_tokens - life.cached_tokens + kOutputCharge * life.output_tokens;
+  groups_->classes[life.group].service->observe(service);
+  if (life.tenant != nullptr) life.tenant->service->observe(service);
   if (life.finish != scheduler::FinishReason::kCancelled) {
-    families_->e2e.observe(seconds(event.at_ns - life.arrived_ns));
+    observe(life, Latency::kE2e, seconds(event.at_ns - life.arrived_ns));
     if (life.first_token_ns != 0) {
       families_->decode.observe(seconds(life.last_token_ns - life.first_token_ns));
     }
@@ -163,6 +234,7 @@ void ServingMetrics::finish_request(const Event& event, const Life& life) {
 
 void ServingMetrics::step(const StepFigures& figures) {
   Families& families = *families_;
+  look_at_fairness(figures.now_ns);
   families.running.set(figures.running);
   families.waiting.set(figures.waiting);
   for (std::size_t i = 0; i < families.waiting_by_reason.size(); ++i) {
@@ -181,8 +253,26 @@ void ServingMetrics::step(const StepFigures& figures) {
   families.step_seconds.observe(seconds(figures.step_ns));
 }
 
+void ServingMetrics::look_at_fairness(std::int64_t now_ns) {
+  if (now_ns - groups_->looked_ns < kLookNs) return;
+  groups_->looked_ns = now_ns;
+  const TenantService::Evenness evenness = groups_->service.evenness(now_ns);
+  families_->jain.set(evenness.jain);
+  families_->service_gap.set(evenness.largest_gap);
+}
+
+void ServingMetrics::missed_deadline(std::int32_t priority, Stage stage) {
+  families_->deadlines[class_index(priority)][static_cast<std::size_t>(stage)]->add();
+}
+
 void ServingMetrics::rejected(scheduler::Refusal refusal) {
   if (Counter* counter = families_->refused[static_cast<std::size_t>(refusal)]) counter->add();
+}
+
+std::optional<std::int64_t> ServingMetrics::expected_wait_ns(std::int32_t ahead) const {
+  const double each = seconds_per_end_.load(std::memory_order_relaxed);
+  if (each == 0) return std::nullopt;
+  return static_cast<std::int64_t>((ahead + 1) * each * 1e9);
 }
 
 std::int64_t ServingMetrics::retry_after_ms() const {

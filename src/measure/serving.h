@@ -10,10 +10,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 
+#include "measure/group_cells.h"
 #include "measure/metrics.h"
 #include "scheduler/event.h"
 #include "scheduler/plan.h"
@@ -23,6 +25,7 @@ namespace paternoster::measure {
 
 // How things stand after a step.
 struct StepFigures {
+  std::int64_t now_ns = 0;
   std::int64_t step_ns = 0;       // plan to commit; 0: there was no step
   std::int64_t kernel_ns = 0;     // of it, in the model's kernels
   std::int32_t tokens = 0;        // computed in it
@@ -35,13 +38,28 @@ struct StepFigures {
   std::int32_t kv_free = 0;
 };
 
+// Where a request was when its timeout passed.
+enum class Stage : std::uint8_t { kQueue, kPrefill, kDecode };
+inline constexpr std::size_t kStages = 3;
+const char* to_string(Stage stage);
+
+// Three classes by priority: below 0 is urgent, above 0 can wait. The words are OpenAI's service tiers.
+inline constexpr std::size_t kClasses = 3;
+std::size_t class_index(std::int32_t priority);
+const char* class_name(std::size_t index);
+
 class ServingMetrics {
  public:
   explicit ServingMetrics(const std::string& model_name);
   ~ServingMetrics();
 
-  // Before submit: what the scheduler's events do not say.
-  void arrived(const scheduler::Request& request, std::int64_t now_ns);
+  // From now on tenants have their own histograms, by name: at most kMostTenants, the others together as
+  // "other". Before the first request.
+  void label_tenants() { labels_tenants_ = true; }
+
+  // Before submit: what the scheduler's events do not say. An empty tenant is nobody in particular.
+  void arrived(const scheduler::Request& request, std::int64_t now_ns, const std::string& tenant = "",
+               std::int32_t weight = 1);
   // The events of one verb, as they come.
   void take(std::span<const scheduler::Event> events);
   void step(const StepFigures& figures);
@@ -49,10 +67,13 @@ class ServingMetrics {
   void declare_cache(std::int32_t block_tokens, std::int32_t blocks);
   // A refusal that the scheduler never saw (a template's, an unknown token, ...). Any thread.
   void rejected(scheduler::Refusal refusal);
+  void missed_deadline(std::int32_t priority, Stage stage);
 
   // When a client that finds the queue full should come again, from the rate at which requests have
   // lately ended and those that wait now: 1,000..60,000.
   std::int64_t retry_after_ms() const;
+  // How long one with so many requests before it will wait for a seat; none if nothing has ended yet.
+  std::optional<std::int64_t> expected_wait_ns(std::int32_t ahead) const;
 
   Registry& registry() { return registry_; }
   std::string render() const { return registry_.render(); }
@@ -60,8 +81,12 @@ class ServingMetrics {
  private:
   struct Families;
   struct Life;
+  struct Groups;
 
   void take(const scheduler::Event& event);
+  void observe(const Life& life, Latency latency, double value);
+  void look_at_fairness(std::int64_t now_ns);
+  void serve(const Life& life, double tokens, std::int64_t now_ns);
   void admit(const scheduler::Event& event, Life& life);
   void count_token(const scheduler::Event& event, Life& life);
   void finish_sequence(const scheduler::Event& event, Life& life);
@@ -69,6 +94,8 @@ class ServingMetrics {
 
   Registry registry_;
   std::unique_ptr<Families> families_;
+  std::unique_ptr<Groups> groups_;  // by class and by tenant
+  bool labels_tenants_ = false;
   std::unordered_map<RequestId, Life> lives_;
   std::atomic<double> seconds_per_end_{0};  // lately; 0: none has ended yet
   std::int64_t last_end_ns_ = 0;

@@ -1,15 +1,10 @@
 #include "measure/serving_families.h"
 
+#include "measure/buckets.h"
+
 namespace paternoster::measure {
 namespace {
 
-constexpr double kSecondBounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-                                    10,    20,   40,    80,   160, 320,  640, 1280, 2560};
-// A small model's gaps are a few milliseconds on a CPU.
-constexpr double kGapBounds[] = {0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06,
-                                 0.08,  0.1,   0.15,  0.2,   0.3,   0.5,  0.75,  1,    2.5,  5,    10};
-constexpr double kTokenBounds[] = {1,   2,    5,    10,   20,   50,    100,   200,
-                                   500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
 constexpr double kStepTokenBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 constexpr double kFewBounds[] = {0, 1, 2, 5, 10, 20, 50};
 
@@ -54,6 +49,18 @@ std::array<Counter*, scheduler::kRefusals> refused_counters(Registry& registry) 
   return counters;
 }
 
+std::array<std::array<Counter*, kStages>, kClasses> deadline_counters(Registry& registry) {
+  std::array<std::array<Counter*, kStages>, kClasses> counters{};
+  for (std::size_t group = 0; group < kClasses; ++group) {
+    for (std::size_t stage = 0; stage < kStages; ++stage) {
+      counters[group][stage] =
+          &registry.counter("paternoster_deadline_missed_total", "Requests ended by their timeout.",
+                            {{"class", class_name(group)}, {"stage", to_string(static_cast<Stage>(stage))}});
+    }
+  }
+  return counters;
+}
+
 }  // namespace
 
 // Members are initialised in the order in which they are exposed: gauges first, for quick scrapers.
@@ -84,20 +91,15 @@ ServingMetrics::Families::Families(Registry& r)
       refused(refused_counters(r)),
       preemptions(r.counter("paternoster_preemptions_total", "Seats given up, by kind.",
                             {{"kind", "recompute"}}, "vllm:num_preemptions_total")),
+      deadlines(deadline_counters(r)),
+      jain(r.gauge("paternoster_fairness_jain_index",
+                   "Jain's index over the service by weight of the last minute's tenants; 1: all equal.")),
+      service_gap(r.gauge("paternoster_fairness_service_gap_tokens",
+                          "Largest difference between two tenants' service by weight in the last minute.")),
       steps(r.counter("paternoster_steps_total", "Steps of the engine.")),
       step_ns(r.counter("paternoster_step_nanoseconds_total", "Spent in steps: planning, computing, telling.")),
       kernel_ns(r.counter("paternoster_kernel_nanoseconds_total",
                           "Of paternoster_step_nanoseconds_total, spent in the model's kernels.")),
-      ttft(r.histogram("paternoster_ttft_seconds", "Arrival to first token.", kSecondBounds, {},
-                       "vllm:time_to_first_token_seconds")),
-      itl(r.histogram("paternoster_itl_seconds", "Gap between two tokens of a sequence.", kGapBounds, {},
-                      "vllm:inter_token_latency_seconds")),
-      tpot(r.histogram("paternoster_tpot_seconds", "Mean gap of a sequence.", kGapBounds, {},
-                       "vllm:request_time_per_output_token_seconds")),
-      e2e(r.histogram("paternoster_e2e_seconds", "Arrival to last token.", kSecondBounds, {},
-                      "vllm:e2e_request_latency_seconds")),
-      queue(r.histogram("paternoster_queue_seconds", "Arrival to first seat.", kSecondBounds, {},
-                        "vllm:request_queue_time_seconds")),
       prefill(r.histogram("paternoster_prefill_seconds", "First seat to first token.", kSecondBounds,
                           {}, "vllm:request_prefill_time_seconds")),
       decode(r.histogram("paternoster_decode_seconds", "First token to last.", kSecondBounds, {},

@@ -26,14 +26,12 @@ struct ServingMetrics::Families {
   std::array<Counter*, 3> finished;  // stop, length, abort
   std::array<Counter*, scheduler::kRefusals> refused;   // by scheduler::Refusal
   Counter& preemptions;
+  std::array<std::array<Counter*, kStages>, kClasses> deadlines;  // missed
+  Gauge& jain;
+  Gauge& service_gap;
   Counter& steps;
   Counter& step_ns;
   Counter& kernel_ns;
-  Histogram& ttft;
-  Histogram& itl;
-  Histogram& tpot;
-  Histogram& e2e;
-  Histogram& queue;
   Histogram& prefill;
   Histogram& decode;
   Histogram& prompt_tokens;

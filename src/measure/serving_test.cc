@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/tenant_service.h"
+
 namespace paternoster::measure {
 namespace {
 
@@ -40,12 +42,12 @@ TEST(ServingMetrics, FoldsALifeIntoItsLatencies) {
       event(5 * kSecond, EventKind::kRequestFinished)};
   metrics.take(events);
   const std::string text = metrics.render();
-  EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_sum{model=\"m\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_sum{model=\"m\",class=\"default\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("vllm:time_to_first_token_seconds_sum{model_name=\"m\",engine=\"0\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("paternoster_queue_seconds_sum{model=\"m\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("paternoster_itl_seconds_count{model=\"m\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("paternoster_tpot_seconds_sum{model=\"m\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("paternoster_e2e_seconds_sum{model=\"m\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_queue_seconds_sum{model=\"m\",class=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_itl_seconds_count{model=\"m\",class=\"default\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_tpot_seconds_sum{model=\"m\",class=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_e2e_seconds_sum{model=\"m\",class=\"default\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("paternoster_prefix_tokens_total{model=\"m\",result=\"hit\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("paternoster_requests_finished_total{model=\"m\",reason=\"length\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("vllm:generation_tokens_total{model_name=\"m\",engine=\"0\"} 3\n"));
@@ -60,6 +62,52 @@ TEST(ServingMetrics, ComputingAgainIsNoNewPrompt) {
   metrics.take(events);
   EXPECT_THAT(metrics.render(), HasSubstr("vllm:prompt_tokens_total{model_name=\"m\",engine=\"0\"} 10\n"));
   EXPECT_THAT(metrics.render(), HasSubstr("vllm:num_preemptions_total{model_name=\"m\",engine=\"0\"} 1\n"));
+}
+
+TEST(ServingMetrics, KnowClassesAndTenantsApart) {
+  ServingMetrics metrics("m");
+  metrics.label_tenants();
+  scheduler::Request urgent = request();
+  urgent.priority = -1;
+  metrics.arrived(urgent, 0, "alice");
+  const Event events[] = {event(1, EventKind::kAdmitted, 4), event(kSecond, EventKind::kToken),
+                          event(2 * kSecond, EventKind::kRequestFinished)};
+  metrics.take(events);
+  metrics.missed_deadline(1, Stage::kPrefill);
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_count{model=\"m\",class=\"priority\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_count{model=\"m\",class=\"default\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_tenant_ttft_seconds_sum{model=\"m\",tenant=\"alice\"} 1\n"));
+  // 10 prompt tokens, 4 of them cached, and one output token.
+  EXPECT_THAT(text, HasSubstr("paternoster_tenant_service_tokens_sum{model=\"m\",tenant=\"alice\"} 8\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_deadline_missed_total{model=\"m\",class=\"flex\",stage=\"prefill\"} 1\n"));
+}
+
+TEST(ServingMetrics, TenantsBeyondTheMostAreTogether) {
+  ServingMetrics metrics("m");
+  metrics.label_tenants();
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    scheduler::Request one = request();
+    one.id = RequestId{i};
+    metrics.arrived(one, 0, "tenant" + std::to_string(i));
+  }
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr("tenant=\"other\""));
+  EXPECT_THAT(text, testing::Not(HasSubstr("tenant=\"tenant199\"")));
+}
+
+TEST(TenantService, IsEvenByWeightAndForgets) {
+  TenantService service;
+  service.arrived("heavy", 3, 0);
+  service.arrived("light", 1, 0);
+  service.served("heavy", 300, kSecond);
+  EXPECT_DOUBLE_EQ(service.evenness(kSecond).jain, 0.5);
+  service.served("light", 100, kSecond);
+  EXPECT_DOUBLE_EQ(service.evenness(kSecond).jain, 1);
+  service.served("light", 50, 20 * kSecond);
+  EXPECT_DOUBLE_EQ(service.evenness(20 * kSecond).largest_gap, 50);
+  EXPECT_DOUBLE_EQ(service.evenness(65 * kSecond).jain, 1);  // only the last 50 are left: one tenant
+  EXPECT_DOUBLE_EQ(service.evenness(1000 * kSecond).largest_gap, 0);
 }
 
 TEST(ServingMetrics, RetryAfterGrowsWithTheQueueAndStaysInBounds) {
