@@ -3,7 +3,7 @@
 //
 //   {step, step_ms, tokens_per_second, running, waiting,
 //    kv: {used, cached, free, total, block_tokens},
-//    sequences: [{id, request, choice, state: "prefill" | "decode" | "waiting" | "preempted",
+//    sequences: [{id, request, tenant, class, choice, state: "prefill" | "decode" | "waiting" | "preempted",
 //                 reason, tokens, computed, prompt, output, max_output}]}
 
 export const kColumns = 240;   // steps remembered
@@ -18,10 +18,28 @@ const kReasons = {
   behind_earlier: 'behind an earlier one',
   sibling_prefill: 'a sibling reads the prompt',
   preempted: 'gave up its seat',
+  class: 'a more urgent one first',
+  shorter_first: 'a shorter one first',
+  earlier_deadline: 'an earlier deadline first',
+  tenant_share: 'others have had less',
+  window_open: 'the batch still gathers',
+  latency_target: 'gaps must stay short',
 };
 
 export function reasonWords(reason) {
   return kReasons[reason] ?? String(reason ?? '').replaceAll('_', ' ');
+}
+
+// How many sequences each tenant and each class has in a frame: "alice 2 · bob 1 · flex 1". Empty when
+// there is nothing to tell apart.
+export function groupWords(frame) {
+  const tenants = new Map();
+  const classes = new Map();
+  for (const {tenant, class: group} of frame?.sequences ?? []) {
+    if (tenant) tenants.set(tenant, (tenants.get(tenant) ?? 0) + 1);
+    if (group && group !== 'default') classes.set(group, (classes.get(group) ?? 0) + 1);
+  }
+  return [...[...tenants].sort(), ...[...classes].sort()].map(([name, count]) => `${name} ${count}`).join(' · ');
 }
 
 export class Lift {
@@ -113,6 +131,11 @@ class Row {
 
   // What a person reads at the end of the row.
   words() {
+    const group = this.last.class ?? 'default';
+    return group === 'default' || this.doneAt ? this.#progress() : `${group} · ${this.#progress()}`;
+  }
+
+  #progress() {
     const {state, reason, computed = 0, prompt = 0, output = 0, max_output: most} = this.last;
     if (this.doneAt) return output ? `done, ${output} token${output === 1 ? '' : 's'}` : 'left';
     if (state === 'prefill') return `prefill ${Math.min(computed, prompt)} / ${prompt}`;

@@ -1,6 +1,6 @@
 // The live view: reads GET /live for as long as the page is open and shows the lift as it moves.
 
-import {Lift, reasonWords} from './lift.js';
+import {groupWords, Lift, reasonWords} from './lift.js';
 import {copyButton, element} from './render.js';
 import {checked, events, headers} from './stream.js';
 import {Track} from './track.js';
@@ -122,6 +122,7 @@ export class Live {
     this.#byId('rate').textContent = figure(busy ? frame?.tokens_per_second ?? 0 : 0);
     this.#byId('step-ms').textContent = busy && frame?.step_ms ? figure(frame.step_ms) : '–';
     this.#byId('live-note').textContent = this.#note(frame);
+    this.#byId('live-groups').textContent = groupWords(frame);
     this.#kv(frame?.kv);
   }
 
@@ -179,7 +180,7 @@ export class Live {
     set(node, 'own', own ? 'yes' : 'no');
     set(node, 'state', state);
     set(node, 'reason', state === 'waiting' ? row.last.reason ?? '' : '');
-    const label = own ? 'you' : `#${row.id}`;
+    const label = own ? 'you' : row.last.tenant || `#${row.id}`;
     if (node.firstElementChild.textContent !== label) node.firstElementChild.textContent = label;
     const words = row.words();
     if (node.lastElementChild.textContent !== words) node.lastElementChild.textContent = words;
@@ -189,7 +190,8 @@ export class Live {
 function newRow(row) {
   const node = element('li', 'row');
   node.dataset.sequence = row.id;
-  node.title = `sequence ${row.id}, request ${row.last.request ?? '?'}`;
+  node.title = `sequence ${row.id}, request ${row.last.request ?? '?'}, class ${row.last.class ?? 'default'}` +
+      (row.last.tenant ? `, tenant ${row.last.tenant}` : '');
   node.append(element('span', 'row-label'), element('span', 'row-words'));
   return node;
 }

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/event.h"
 #include "api/generation.h"
 #include "api/live_frame.h"
+#include "api/request_status.h"
 
 namespace paternoster::api {
 
@@ -24,6 +26,8 @@ class Outlet {
   virtual void deliver(std::vector<BackendEvent>&& events) = 0;
   // While watch_live is on, at most about 20 times a second.
   virtual void show(LiveFrame&& frame) = 0;
+  // The answer to one Backend::list_requests.
+  virtual void list(std::vector<RequestStatus>&& requests) = 0;
 };
 
 // What is served, for /v1/models and /props.
@@ -42,11 +46,13 @@ struct ModelCard {
   std::int32_t max_seqs = 0;
   std::int32_t kv_tokens = 0;
   std::int32_t block_tokens = 0;
+  std::vector<std::pair<std::string, std::string>> scheduling;  // preset and choices, by name
   std::string chat_template;           // empty: none
   std::string chat_refusal;            // why the chat route is closed; empty: it is open
 };
 
-enum class Readiness : std::uint8_t { kLoading, kReady, kDraining, kFailed };
+// kStalled: there is work, but for too long no step has ended.
+enum class Readiness : std::uint8_t { kLoading, kReady, kDraining, kFailed, kStalled };
 
 struct Health {
   Readiness readiness = Readiness::kLoading;
@@ -72,6 +78,10 @@ class Backend {
   // From the next step on the call costs nothing. Unknown and finished ids are passed over.
   virtual void cancel(CallId call) = 0;
 
+  // Ends the call with what it has so far: its choices finish with kAbort, then it is Done. Refused with
+  // cancelled() if it has not been accepted yet.
+  virtual void stop(CallId call) = 0;
+
   // Small questions, answered on the calling thread. Chat prompts are rendered first.
   virtual ApiResult<Tokenized> tokenize(const Prompt& prompt, bool add_special_tokens,
                                         bool want_pieces) const = 0;
@@ -81,6 +91,9 @@ class Backend {
 
   virtual const ModelCard& model() const = 0;
   virtual Health health() const = 0;  // lock-free
+
+  // How every call stands, told to the outlet between two steps.
+  virtual void list_requests() = 0;
 
   // Frames are made only while somebody watches.
   virtual void watch_live(bool on) = 0;

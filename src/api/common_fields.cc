@@ -122,6 +122,25 @@ void read_lengths(FieldReader& fields, Ask& ask, Generation& shared) {
   }
 }
 
+// Who asks and how much it matters. `safety_identifier` is OpenAI's newer name for `user`.
+void read_wish(FieldReader& fields, Wish& wish) {
+  std::int32_t priority = 0;
+  if (fields.read("priority", -kMostPriority, kMostPriority, priority)) wish.priority = priority;
+  std::string tier;
+  if (fields.read("service_tier", tier)) {
+    wish.service_class = find_class(tier);
+    if (!wish.service_class) fields.fail_value("service_tier", "must be auto, default, priority or flex");
+  }
+  for (const char* name : {"safety_identifier", "user"}) {
+    if (fields.read(name, wish.user) && wish.user.size() > kMostNameBytes) {
+      fields.fail_value(name, "must have at most 128 bytes");
+    }
+  }
+  std::int64_t timeout_ms = 0;
+  if (fields.read("timeout_ms", 1, kMostTimeoutMs, timeout_ms)) wish.timeout_ms = timeout_ms;
+  fields.read("expected_tokens", 1, kMostTokens, wish.expected_tokens);
+}
+
 }  // namespace
 
 void read_common_fields(FieldReader& fields, Ask& ask, Generation& shared) {
@@ -134,8 +153,9 @@ void read_common_fields(FieldReader& fields, Ask& ask, Generation& shared) {
   if (fields.read("cache_salt", shared.cache_salt) && shared.cache_salt.size() > kMostSaltBytes) {
     fields.fail_value("cache_salt", "must have at most 256 bytes");
   }
-  fields.ignore({"user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "metadata",
-                 "store", "service_tier", "cache_prompt", "priority", "request_id"});
+  read_wish(fields, ask.wish);
+  fields.ignore({"prompt_cache_key", "prompt_cache_retention", "metadata",
+                 "store", "cache_prompt", "request_id"});
   fields.refuse({"structured_outputs", "guided_json", "guided_regex", "guided_choice",
                  "guided_grammar", "grammar", "json_schema", "bad_words", "allowed_token_ids",
                  "prompt_logprobs", "use_beam_search", "logits_processors", "lora",

@@ -85,6 +85,13 @@ ApiError deadline_exceeded(const std::string& stage) {
   return error;
 }
 
+ApiError deadline_hopeless() {
+  ApiError error = other_error(408, "timeout_error", "deadline_exceeded",
+                               "The request's timeout cannot be kept from the queue: it has passed, or is too near.");
+  error.hopeless = true;
+  return error;
+}
+
 ApiError cancelled() {
   ApiError error = other_error(409, "cancelled_error", "cancelled", "The request was cancelled.");
   error.hopeless = true;

@@ -43,6 +43,8 @@ ApiError model_not_found(const std::string& model);
 ApiError queue_full(std::int64_t retry_after_ms);
 ApiError loading();
 ApiError draining();
+// 408: the time the client gave is over before it has begun, or too short for what it asks.
+ApiError deadline_hopeless();
 // 408: the time the client gave is over. `stage`: where it ended (queue, prefill, decode).
 ApiError deadline_exceeded(const std::string& stage);
 // 409: somebody asked to end it before it was taken up (DELETE /v1/requests/{id}).

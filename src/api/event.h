@@ -22,6 +22,8 @@ struct Accepted {
   CallId call;
   std::int32_t prompt_tokens = 0;
   std::vector<TokenId> prompt_token_ids;
+  std::int32_t ahead = 0;         // requests before it in the queue
+  std::int64_t starts_in_ns = -1;  // when it will board, estimated; -1: nothing is known yet
 };
 
 struct ScoredToken {
@@ -66,6 +68,7 @@ struct Usage {
 
 // Durations of the call's life; zero if it did not get so far.
 struct Timings {
+  std::int32_t ahead = 0;       // requests before it in the queue when it came
   std::int64_t queue_ns = 0;    // accepted to first seat
   std::int64_t prefill_ns = 0;  // first seat to first token
   std::int64_t decode_ns = 0;   // first token to last

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/standing.h"
 #include "base/ids.h"
 
 namespace paternoster::api {
@@ -63,7 +64,8 @@ struct Generation {
   std::int32_t top_logprobs = 0;  // and of so many best ones, 0..20
   bool echo = false;  // the prompt comes first, as one Delta a choice with `prompt` set; with logprobs
                       // those of its tokens too (the first has none)
-  std::string cache_salt;  // prefixes are shared only between equal salts
+  std::string cache_salt;  // prefixes are shared only between equal salts of one owner
+  Standing standing;
   bool add_special_tokens = true;  // TextPrompt only: BOS where the model wants one
 };
 

@@ -21,6 +21,8 @@ void append_sequence(std::string& out, const LiveSequence& sequence) {
   JsonObject object(out);
   object.field("id", sequence.id)
       .field("request", sequence.request)
+      .field("tenant", sequence.tenant)
+      .field("class", sequence.service_class)
       .field("choice", sequence.choice)
       .field("state", state_word(sequence.state));
   if (*sequence.reason == '\0') {

@@ -13,6 +13,8 @@ enum class LiveState : std::uint8_t { kPrefill, kDecode, kWaiting, kPreempted };
 struct LiveSequence {
   std::uint64_t id = 0;
   std::string request;  // Generation::request_id
+  std::string tenant;   // empty: nobody in particular
+  const char* service_class = "default";
   std::int32_t choice = 0;
   LiveState state = LiveState::kWaiting;
   const char* reason = "";   // why it waits, a word of the scheduler's; static storage

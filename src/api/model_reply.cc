@@ -35,6 +35,7 @@ const char* readiness_word(Readiness readiness) {
     case Readiness::kReady: return "ready";
     case Readiness::kDraining: return "draining";
     case Readiness::kFailed: return "failed";
+    case Readiness::kStalled: return "stalled";
   }
   return "failed";
 }
@@ -85,6 +86,9 @@ std::string props_body(const ModelCard& card, const Health& health, std::string_
       .field("kv_tokens", card.kv_tokens)
       .field("kv_block_tokens", card.block_tokens)
       .field("chat_template", card.chat_template);
+  JsonObject scheduling(object.key("scheduling"));
+  for (const auto& [name, choice] : card.scheduling) scheduling.field(name, choice);
+  scheduling.end();
   if (card.chat_refusal.empty()) {
     object.null("chat_refusal");
   } else {

@@ -128,6 +128,7 @@ void append_usage(std::string& out, const Usage& usage) {
 
 void append_timings(std::string& out, const Timings& timings) {
   JsonObject(out)
+      .field("queue_position", timings.ahead)
       .field("queue_ms", milliseconds(timings.queue_ns))
       .field("prefill_ms", milliseconds(timings.prefill_ns))
       .field("decode_ms", milliseconds(timings.decode_ns))

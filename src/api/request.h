@@ -26,8 +26,9 @@ struct Ask {
   bool logprobs = false;
   // max_tokens 0 with echo: the backend draws one token, which is not shown.
   bool prompt_only = false;
+  Wish wish;
   std::int32_t choices = 1;              // a prompt
-  std::vector<Generation> generations;   // one a prompt; request_id is still empty
+  std::vector<Generation> generations;   // one a prompt; request_id and standing are still empty
   std::uint32_t unknown_fields = 0;
 };
 

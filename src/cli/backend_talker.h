@@ -25,6 +25,7 @@ class BackendTalker final : public Talker, private api::Outlet {
  private:
   void deliver(std::vector<api::BackendEvent>&& events) override;
   void show(api::LiveFrame&&) override {}
+  void list(std::vector<api::RequestStatus>&&) override {}
 
   std::vector<api::BackendEvent> wait_for_events();
 

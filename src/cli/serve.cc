@@ -50,8 +50,14 @@ Result<engine::EngineOptions> engine_options(const ServeOptions& options) {
   engine.max_queue = options.max_queue;
   engine.threads = options.threads;
   engine.preset = options.preset;
+  engine.choices = options.choices;
+  engine.tuning = options.tuning;
+  engine.swap_bytes = options.swap_bytes;
   engine.journal = options.journal;
   engine.step_log = options.step_log;
+  engine.trace = options.trace;
+  engine.stall_ns = static_cast<std::int64_t>(options.stall_timeout_s * 1e9);
+  engine.share_prefixes = options.share_prefixes;
   engine.check_invariants = options.check_invariants;
   if (!options.chat_template.empty()) {
     auto source = read_text(options.chat_template);
@@ -67,6 +73,7 @@ Result<server::ServerOptions> server_options(const ServeOptions& options) {
   server.port = options.port;
   server.log_json = options.log_json;
   server.version = version();
+  server.drain_timeout = std::chrono::seconds(options.drain_timeout_s);
   server.allowed_hosts = options.allowed_hosts;
   const auto& names = options.served_model_names;
   if (names.size() > 1) server.aliases.assign(names.begin() + 1, names.end());
@@ -74,6 +81,7 @@ Result<server::ServerOptions> server_options(const ServeOptions& options) {
     auto keys = server::ApiKeys::read(options.api_key_file);
     if (!keys) return std::unexpected(keys.error());
     server.keys = std::move(*keys);
+    server.key_file = options.api_key_file;
   }
   return server;
 }
@@ -90,6 +98,7 @@ int serve_until_drained(const ServeOptions& options) {
   const std::string name = engine->model_id;
   measure::ServingMetrics metrics(name);
   engine->metrics = &metrics;
+  if (options.metrics_tenants) metrics.label_tenants();
   auto backend = engine::create_native_backend(std::move(*engine));
   if (!backend) return fail(backend.error());
   const bool keyed = edge->keys.required();

@@ -13,12 +13,14 @@
 #include <toml++/toml.h>
 
 #include "kernels/attention.h"
+#include "base/duration.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
 
 namespace paternoster::cli {
 namespace {
 
+constexpr std::uint64_t kDefaultSwapBytes = std::uint64_t{512} << 20;
 constexpr std::int32_t kMostInt = std::numeric_limits<std::int32_t>::max();
 
 std::string variable_of(std::string_view flag) {
@@ -112,7 +114,56 @@ void add_limits(CLI::App& app, ServeOptions& options) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--threads", options.threads, "compute threads; 0: as many as there are cores")
       ->check(CLI::Range(0, 1024));
-  app.add_option("--preset", options.preset, "how the scheduler decides: static, orca, vllm");
+}
+
+// A time like 50ms, 0.5s or 2m into nanoseconds.
+void add_time(CLI::App& app, const char* flag, std::int64_t& ns, const char* help) {
+  app.add_option_function<std::string>(
+      flag,
+      [flag, &ns](const std::string& text) {
+        const auto time = parse_duration(text);
+        if (!time) throw CLI::ValidationError(flag, time.error().message);
+        if (*time <= 0) throw CLI::ValidationError(flag, "must be above 0");
+        ns = *time;
+      },
+      help);
+}
+
+std::string preset_names() {
+  std::string names;
+  for (const scheduler::Preset& preset : scheduler::presets()) {
+    names += names.empty() ? "" : ", ";
+    names += preset.name;
+  }
+  return names;
+}
+
+void add_scheduling(CLI::App& app, ServeOptions& options) {
+  scheduler::ChoiceNames& choices = options.choices;
+  scheduler::Tuning& tuning = options.tuning;
+  app.add_option("--preset", options.preset, "how the scheduler decides: " + preset_names());
+  app.add_option("--boarding", choices.boarding, "who boards when: " + scheduler::boarding_names());
+  app.add_option("--order", choices.order, "who comes first: " + scheduler::order_names());
+  app.add_option("--prefill", choices.prefill, "how prompts share a step: " + scheduler::prefill_names());
+  app.add_option("--relief", choices.relief, "what frees KV blocks: " + scheduler::relief_names());
+  app.add_option_function<std::string>(
+      "--swap-memory",
+      [&options](const std::string& text) {
+        const auto bytes = parse_bytes(text);
+        if (!bytes) throw CLI::ValidationError("--swap-memory", bytes.error().message);
+        options.swap_bytes = *bytes;
+      },
+      "host memory for relief swap and auto: 512M (the default there), 2G");
+  app.add_option("--victim", choices.victim, "who gives way first: " + scheduler::victim_names());
+  add_time(app, "--itl-target", tuning.itl_target_ns, "longest gap in a stream, for prefill latency_target: 50ms");
+  add_time(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms");
+  app.add_option("--window-seqs", tuning.window_seqs, "sequences that close boarding window early; 0: all seats")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice, for boarding sliced")
+      ->check(CLI::Range(1, kMostInt));
+  add_time(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s");
+  add_time(app, "--promotion", tuning.promotion_ns,
+           "orders shortest, multilevel: a wait after which nobody new is preferred");
 }
 
 void add_options(CLI::App& app, ServeOptions& options) {
@@ -121,7 +172,9 @@ void add_options(CLI::App& app, ServeOptions& options) {
   app.add_option("--port", options.port, "port to listen on; 0: any free one")
       ->check(CLI::Range(0, 65535));
   add_limits(app, options);
-  app.add_option("--api-key-file", options.api_key_file, "file with one API key a line");
+  add_scheduling(app, options);
+  app.add_option("--api-key-file", options.api_key_file,
+                 "file with one API key a line, and its terms (docs/api.md); read again on SIGHUP");
   app.add_flag("--log-json", options.log_json, "log one JSON object a line");
   app.add_option("--chat-template", options.chat_template, "Jinja file instead of the model's own");
   app.add_option("--served-model-name", options.served_model_names,
@@ -132,8 +185,52 @@ void add_options(CLI::App& app, ServeOptions& options) {
       ->delimiter(',');
   app.add_option("--journal", options.journal, "file for a record of every decision, for replay");
   app.add_option("--step-log", options.step_log, "file for every step's load and time, for `calibrate`");
+  app.add_option("--trace", options.trace, "file for a trace of steps, sequences and waits, for ui.perfetto.dev");
+  app.add_option("--drain-timeout", options.drain_timeout_s,
+                 "seconds that running requests have after SIGTERM; 0: as long as they take")
+      ->check(CLI::Range(0, 86400));
+  app.add_option("--stall-timeout", options.stall_timeout_s,
+                 "seconds without the end of a step, with work to do, after which /health/ready is 503")
+      ->check(CLI::Range(0.01, 86400.0));
+  app.add_flag("--share-prefixes", options.share_prefixes, "cached prefixes are shared between API keys");
+  app.add_flag("--metrics-tenants", options.metrics_tenants, "histograms of each tenant, by name, in /metrics");
   app.add_flag("--check-invariants", options.check_invariants,
                "check the scheduler after every step and abort if it is wrong");
+}
+
+bool swaps(const ServeOptions& options) {
+  const auto choices = scheduler::choose(options.preset, options.choices);
+  return choices && (choices->relief == scheduler::Relief::kSwap || choices->relief == scheduler::Relief::kAuto);
+}
+
+// A setting that no choice reads would be believed to do something: it is refused. None: all is well.
+std::optional<std::string> unread_setting(const CLI::App& app, const ServeOptions& options) {
+  using scheduler::Boarding;
+  using scheduler::Order;
+  const auto choices = scheduler::choose(options.preset, options.choices);
+  if (!choices) return choices.error().message;
+  const Boarding boarding = choices->boarding;
+  const bool sliced = boarding == Boarding::kSliced || boarding == Boarding::kSlicedKeep;
+  const bool promotes = choices->order == Order::kShortest || choices->order == Order::kMultilevel;
+  const struct {
+    const char* flag;
+    bool read;
+    const char* needs;
+  } rules[] = {
+      {"--itl-target", choices->prefill == scheduler::Prefill::kLatencyTarget, "--prefill latency_target"},
+      {"--window", boarding == Boarding::kWindow, "--boarding window"},
+      {"--window-seqs", boarding == Boarding::kWindow, "--boarding window"},
+      {"--swap-memory", swaps(options), "--relief swap"},
+      {"--slice-tokens", sliced, "--boarding sliced"},
+      {"--ageing", choices->order == Order::kPriority, "--order priority"},
+      {"--promotion", promotes, "--order shortest"},
+  };
+  for (const auto& rule : rules) {
+    if (app.count(rule.flag) > 0 && !rule.read) {
+      return fmt::format("{} has an effect only with {}, or a preset that has it", rule.flag, rule.needs);
+    }
+  }
+  return std::nullopt;
 }
 
 void read_variables(CLI::App& app) {
@@ -193,6 +290,11 @@ ParsedServe parse_serve(int argc, const char* const* argv) {
   }
   if (options.model.empty()) options.model = model::kDefaultModel;
   if (options.preset.empty()) options.preset = scheduler::kDefaultPreset;
+  if (app.count("--swap-memory") == 0 && swaps(options)) options.swap_bytes = kDefaultSwapBytes;
+  if (const auto reason = unread_setting(app, options)) {
+    std::fprintf(stderr, "paternoster serve: %s\n", reason->c_str());
+    parsed.exit_code = 2;
+  }
   return parsed;
 }
 

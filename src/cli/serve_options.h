@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "scheduler/choice_names.h"
+#include "scheduler/choices.h"
 #include "kernels/kv_type.h"
 
 namespace paternoster::cli {
@@ -25,6 +27,9 @@ struct ServeOptions {
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;
   std::string preset;
+  scheduler::ChoiceNames choices;
+  scheduler::Tuning tuning{};
+  std::uint64_t swap_bytes = 0;
   std::string api_key_file;
   bool log_json = false;
   std::string chat_template;  // a file
@@ -32,6 +37,11 @@ struct ServeOptions {
   std::vector<std::string> allowed_hosts;
   std::string journal;
   std::string step_log;
+  std::string trace;
+  std::int32_t drain_timeout_s = 0;  // 0: no limit
+  double stall_timeout_s = 60;
+  bool share_prefixes = false;
+  bool metrics_tenants = false;
   bool check_invariants = false;
 };
 

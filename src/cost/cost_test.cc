@@ -187,10 +187,12 @@ TEST(Profile, DistServesLineIsTheOneThatWasPublished) {
   const Profile profile = *obtain_profile("opt-13b-a100-80g");
   StepLoad prefill;
   prefill.add(0, 512);
-  EXPECT_NEAR(static_cast<double>(profile.model.step_ns(prefill)) / 1e6, 18.1025 + 0.101912 * 512 + 7.1223e-6 * 512 * 512, 0.01);
+  EXPECT_NEAR(static_cast<double>(profile.model.step_ns(prefill)) / 1e6,
+              18.1025 + 0.101912 * 512 + 7.1223e-6 * 512 * 512, 0.01);
   StepLoad decode;
   for (int at = 0; at < 120; ++at) decode.add(99, 1);
-  EXPECT_NEAR(static_cast<double>(profile.model.step_ns(decode)) / 1e6, 7.16619 + 5.798e-4 * 12000 + 0.158311 * 120, 0.01);
+  EXPECT_NEAR(static_cast<double>(profile.model.step_ns(decode)) / 1e6,
+              7.16619 + 5.798e-4 * 12000 + 0.158311 * 120, 0.01);
 }
 
 }  // namespace

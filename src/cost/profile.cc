@@ -19,7 +19,7 @@ struct Field {
   V least;
 };
 
-constexpr std::array<Field<StepTerms, std::int64_t>, 5> kTerms = {
+constexpr std::array<Field<StepTerms, std::int64_t>, 5> kProfileTerms = {
     {{"fixed_ps", &StepTerms::fixed_ps, 0},
      {"prompt_token_ps", &StepTerms::prompt_token_ps, 0},
      {"decode_token_ps", &StepTerms::decode_token_ps, 0},
@@ -40,7 +40,7 @@ constexpr std::array<Field<Profile, std::int32_t>, 4> kLimits = {
 constexpr std::int64_t kMost = std::int64_t{1} << 50;
 
 void append_terms(JsonObject& object, const StepTerms& terms) {
-  for (const auto& field : kTerms) object.field(field.name, terms.*field.member);
+  for (const auto& field : kProfileTerms) object.field(field.name, terms.*field.member);
 }
 
 class Reader {
@@ -86,7 +86,7 @@ Result<void> read_regimes(const boost::json::object& object, const Reader& reade
     constexpr std::array<Field<DecodeRegime, std::int64_t>, 1> kFrom = {
         {{"from_sequences", &DecodeRegime::from_sequences, 1}}};
     if (auto read = inner.numbers(regime, kFrom); !read) return read;
-    if (auto read = inner.numbers(regime.terms, kTerms); !read) return read;
+    if (auto read = inner.numbers(regime.terms, kProfileTerms); !read) return read;
     if (!model.decode_regimes.empty() && model.decode_regimes.back().from_sequences >= regime.from_sequences) {
       return reader.wrong("decode regimes must ascend");
     }
@@ -136,7 +136,7 @@ Result<Profile> parse_profile(std::string_view json, const std::string& name) {
   profile.name = reader.text("name");
   profile.source = reader.text("source");
   profile.serve = reader.text("serve");
-  if (auto read = reader.numbers(profile.model.terms, kTerms); !read) return std::unexpected(read.error());
+  if (auto read = reader.numbers(profile.model.terms, kProfileTerms); !read) return std::unexpected(read.error());
   if (auto read = reader.numbers(profile.model, kOverheads); !read) return std::unexpected(read.error());
   constexpr std::array<Field<Profile, std::int64_t>, 1> kTokens = {{{"kv_tokens", &Profile::kv_tokens, 1}}};
   if (auto read = reader.numbers(profile, kTokens); !read) return std::unexpected(read.error());

@@ -10,12 +10,13 @@ namespace paternoster::engine {
 using scheduler::Event;
 using scheduler::EventKind;
 
-void CallBook::open(PreparedCall&& prepared) {
+void CallBook::open(PreparedCall&& prepared, std::int64_t deadline_ns) {
   auto call = std::make_unique<Call>();
   call->usage.prompt_tokens = static_cast<std::int32_t>(prepared.numbers->prompt.size());
   for (std::int32_t choice = 0; choice < prepared.choices; ++choice) {
     call->choices.emplace_back(TextStream(tokenizer_, prepared.text));
   }
+  call->deadline_ns = deadline_ns;
   const RequestId id{prepared.call.value};
   call->prepared = std::move(prepared);
   calls_.insert_or_assign(id, std::move(call));
@@ -35,6 +36,12 @@ CallBook::Call& CallBook::call_of(RequestId request) {
   const auto found = calls_.find(request);
   PATERNOSTER_CHECK(found != calls_.end());
   return *found->second;
+}
+
+void CallBook::expect(RequestId request, std::int32_t ahead, std::int64_t starts_in_ns) {
+  Call& call = call_of(request);
+  call.timings.ahead = ahead;
+  call.starts_in_ns = starts_in_ns;
 }
 
 void CallBook::refuse(api::CallId call, api::ApiError&& error) {
@@ -115,6 +122,8 @@ void CallBook::take(std::span<const Event> events) {
         end(call, event);
         break;
       case EventKind::kPreempted:
+        ++call.preemptions;
+        break;
       case EventKind::kRefused:
         break;
     }
@@ -123,13 +132,14 @@ void CallBook::take(std::span<const Event> events) {
 
 void CallBook::accept(Call& call, const Event& event) {
   call.first_sequence = event.sequence;
+  call.accepted = true;
   for (std::int32_t choice = 0; choice < event.count; ++choice) {
     const SequenceId sequence{event.sequence.value + static_cast<std::uint64_t>(choice)};
     riders_.insert_or_assign(sequence, Rider{&call, choice});
     executor_.add(sequence, choice, call.prepared.numbers);
   }
-  outbox_.push_back(
-      api::Accepted{call.prepared.call, call.usage.prompt_tokens, call.prepared.numbers->prompt});
+  outbox_.push_back(api::Accepted{call.prepared.call, call.usage.prompt_tokens, call.prepared.numbers->prompt,
+                                  call.timings.ahead, call.starts_in_ns});
 }
 
 void CallBook::admit(Call& call, const Event& event) {
@@ -164,18 +174,34 @@ void CallBook::send_delta(Choice& choice, api::CallId call, std::int32_t number)
 void CallBook::finish(Call& call, const Event& event) {
   riders_.erase(event.sequence);
   executor_.remove(event.sequence);
-  if (event.finish == scheduler::FinishReason::kCancelled) return;
+  if (event.finish == scheduler::FinishReason::kDeadline) {
+    call.late = true;
+    return;
+  }
+  const bool cancelled = event.finish == scheduler::FinishReason::kCancelled;
+  if (cancelled && !call.stopped) return;
   Choice& choice = call.choices[static_cast<std::size_t>(event.choice)];
   choice.text.finish(choice.delta.text);
   send_delta(choice, call.prepared.call, event.choice);
   choice.over = true;
   const bool stopped = event.finish == scheduler::FinishReason::kStop;
-  outbox_.push_back(api::Finished{call.prepared.call, event.choice,
-                                  stopped ? api::FinishReason::kStop : api::FinishReason::kLength,
+  const auto reason = cancelled ? api::FinishReason::kAbort
+                      : stopped ? api::FinishReason::kStop
+                                : api::FinishReason::kLength;
+  outbox_.push_back(api::Finished{call.prepared.call, event.choice, reason,
                                   stopped ? choice.stop_reason : api::StopReason{}});
 }
 
+const char* CallBook::place_of(const Call& call) {
+  if (call.boarded_ns == 0) return "the queue";
+  return call.first_token_ns == 0 ? "prefill" : "decode";
+}
+
 void CallBook::end(Call& call, const Event& event) {
+  if (call.late) {
+    refuse(call.prepared.call, api::deadline_exceeded(place_of(call)));
+    return;
+  }
   const bool completed =
       std::all_of(call.choices.begin(), call.choices.end(), [](const Choice& c) { return c.over; });
   if (completed) outbox_.push_back(api::Done{call.prepared.call, call.usage, call.timings});

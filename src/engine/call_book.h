@@ -38,8 +38,14 @@ class CallBook {
     std::vector<Choice> choices;
     api::Usage usage;
     api::Timings timings;
+    std::int64_t starts_in_ns = -1;  // as estimated on arrival
     std::int64_t boarded_ns = 0;
     std::int64_t first_token_ns = 0;
+    bool accepted = false;
+    std::int32_t preemptions = 0;
+    std::int64_t deadline_ns = 0;  // 0: none
+    bool late = false;     // its deadline has passed
+    bool stopped = false;  // ended on request: it finishes with what it has
   };
   struct Rider {
     Call* call;
@@ -50,16 +56,22 @@ class CallBook {
       : tokenizer_(tokenizer), executor_(executor) {}
 
   // Before the call is submitted to the scheduler.
-  void open(PreparedCall&& prepared);
+  void open(PreparedCall&& prepared, std::int64_t deadline_ns = 0);
   bool knows(api::CallId call) const { return calls_.contains(RequestId{call.value}); }
   const Call* find(RequestId request) const;
   const Rider* find(SequenceId sequence) const;
+  const std::unordered_map<RequestId, std::unique_ptr<Call>>& all() const { return calls_; }
+  // When it is cancelled now, it is no abandoned call: its client hears the end.
+  void mark_stopped(RequestId request) { call_of(request).stopped = true; }
 
   // A call that never reached the scheduler, or that it refused: the client's last word.
   void refuse(api::CallId call, api::ApiError&& error);
 
   // Reads the step's draws, and sets `stop` on outcomes whose text ends with a stop string.
   void read_step(scheduler::StepResult& result, std::span<const Drawn> drawn);
+
+  // What Accepted says of the queue; before the scheduler's event is taken.
+  void expect(RequestId request, std::int32_t ahead, std::int64_t starts_in_ns);
 
   // Everything the scheduler tells but kRefused, which the loop answers.
   void take(std::span<const scheduler::Event> events);
@@ -74,6 +86,7 @@ class CallBook {
   void accept(Call& call, const scheduler::Event& event);
   void admit(Call& call, const scheduler::Event& event);
   void finish(Call& call, const scheduler::Event& event);
+  static const char* place_of(const Call& call);
   void end(Call& call, const scheduler::Event& event);
   void echo(Call& call, std::int32_t choice);
   void send_delta(Choice& choice, api::CallId call, std::int32_t number);

@@ -16,12 +16,6 @@ std::int64_t clock_ns() {
       .count();
 }
 
-kernels::AttentionShape shape_of(const PackedModel& model, kernels::KvType type) {
-  kernels::AttentionShape shape = model.layers().front().shape;
-  shape.type = type;
-  return shape;
-}
-
 scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
   auto made = scheduler::Scheduler::create(config);
   PATERNOSTER_CHECK(made.has_value());
@@ -32,7 +26,7 @@ scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
 
 Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
              kernels::KvType kv_type)
-    : cache_(model.layers().size(), shape_of(model, kv_type),
+    : cache_(model.layers().size(), model.kv_shape(kv_type),
              static_cast<std::size_t>(config.limits.num_blocks),
              static_cast<std::size_t>(config.limits.swap_blocks)),
       executor_(model, cache_, pool,

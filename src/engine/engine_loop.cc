@@ -1,5 +1,6 @@
 #include "engine/engine_loop.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 
 #include "cost/step_log.h"
+#include "engine/request_list.h"
 
 namespace paternoster::engine {
 
@@ -16,22 +18,43 @@ std::int64_t now_ns() {
       .count();
 }
 
+namespace {
+
+Result<std::unique_ptr<std::ofstream>> open_file(const char* what, const std::filesystem::path& path) {
+  if (path.empty()) return nullptr;
+  auto file = std::make_unique<std::ofstream>(path, std::ios::binary | std::ios::trunc);
+  if (!*file) return failure(ErrorCode::kNotFound, fmt::format("cannot write the {} to {}", what, path.string()));
+  return file;
+}
+
+}  // namespace
+
+Result<LoopFiles> open_files(const EngineOptions& options) {
+  LoopFiles files;
+  auto journal = open_file("journal", options.journal);
+  if (!journal) return std::unexpected(journal.error());
+  auto step_log = open_file("step log", options.step_log);
+  if (!step_log) return std::unexpected(step_log.error());
+  files.journal = std::move(*journal);
+  files.step_log = std::move(*step_log);
+  if (options.trace.empty()) return files;
+  auto trace = TraceFile::create(options.trace);
+  if (!trace) return std::unexpected(trace.error());
+  files.trace = std::move(*trace);
+  return files;
+}
+
 EngineLoop::EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executor,
-                       const text::Tokenizer& tokenizer, const EngineOptions& options)
+                       const text::Tokenizer& tokenizer, const EngineOptions& options, LoopFiles&& files)
     : scheduler_(std::move(scheduler)),
       executor_(executor),
       calls_(tokenizer, executor),
       metrics_(options.metrics),
       max_len_(scheduler_.config().limits.max_len),
-      checks_(options.check_invariants) {
-  if (!options.journal.empty()) {
-    journal_file_.open(options.journal, std::ios::binary | std::ios::trunc);
-    scheduler_.record_to(&journal_);
-  }
-  if (!options.step_log.empty()) {
-    step_log_.open(options.step_log, std::ios::binary | std::ios::trunc);
-    step_lines_ = std::string(cost::kStepLogHeader) + '\n';
-  }
+      checks_(options.check_invariants),
+      files_(std::move(files)) {
+  if (files_.journal) scheduler_.record_to(&journal_);
+  if (files_.step_log) step_lines_ = std::string(cost::kStepLogHeader) + '\n';
   thread_ = std::thread([this] { run(); });
 }
 
@@ -61,15 +84,20 @@ void EngineLoop::run() {
   }
 }
 
-// When an idle loop must plan again though no message came; nothing if it need not.
+// When an idle loop must plan again though no message came: at the time the plan says, or to look again
+// whether somebody is stuck. Nothing if there is nobody.
 std::optional<std::chrono::steady_clock::time_point> EngineLoop::wake_time() const {
+  if (scheduler_.idle()) return std::nullopt;
+  constexpr std::int64_t kMostNs = 1'000'000'000;
   const std::int64_t again_ns = scheduler_.last_plan().again_ns;
-  if (again_ns == 0) return std::nullopt;
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(again_ns));
+  const std::int64_t wake_ns = again_ns == 0 ? now_ns() + kMostNs : again_ns;
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(wake_ns));
 }
 
 void EngineLoop::handle(PreparedCall& call) {
   const std::int64_t now = now_ns();
+  const api::Standing& standing = call.standing;
+  const std::int64_t deadline_ns = standing.timeout_ms ? call.arrived_ns + *standing.timeout_ms * 1'000'000 : 0;
   scheduler::Request request;
   request.id = RequestId{call.call.value};
   request.prompt = call.numbers->prompt;
@@ -77,10 +105,33 @@ void EngineLoop::handle(PreparedCall& call) {
   request.choices = call.choices;
   request.cache_namespace = call.cache_namespace;
   request.reads_prefix_cache = !call.numbers->score_prompt;
-  if (metrics_ != nullptr) metrics_->arrived(request, now);
+  request.tenant = tenant_of(standing, now);
+  request.priority = standing.priority;
+  request.expected_tokens = standing.expected_tokens;
+  request.deadline_ns = deadline_ns;
+  const std::int32_t ahead = requests_ahead(calls_, scheduler_, standing.priority);
+  if (metrics_ != nullptr) metrics_->arrived(request, now, standing.tenant, standing.weight);
   if (checks_) ledger_.submitted(request.id);
-  calls_.open(std::move(call));
+  calls_.open(std::move(call), deadline_ns);
+  calls_.expect(request.id, ahead, wait_ns(scheduler_.stats(), ahead).value_or(-1));
   tell(scheduler_.submit(now, std::move(request)));
+}
+
+TenantId EngineLoop::tenant_of(const api::Standing& standing, std::int64_t now_ns) {
+  const TenantBook::Entered tenant = tenants_.enter(standing.tenant, standing.weight);
+  // A key's weights are small numbers; the scheduler's default is 10, so that there is room below it.
+  constexpr std::int32_t kUnit = 10;
+  if (tenant.weighs_anew) {
+    const auto set = scheduler_.set_weight(now_ns, tenant.id, standing.weight * kUnit);
+    if (!set) spdlog::error("{}", set.error().message);
+  }
+  return tenant.id;
+}
+
+// When somebody with so many before it will board. None: nothing has ended yet, so nobody knows.
+std::optional<std::int64_t> EngineLoop::wait_ns(const scheduler::Stats& stats, std::int32_t ahead) const {
+  if (ahead == 0 && stats.running < scheduler_.config().limits.max_seqs) return 0;
+  return metrics_ == nullptr ? std::nullopt : metrics_->expected_wait_ns(ahead);
 }
 
 void EngineLoop::handle(RefuseCall& refusal) {
@@ -92,6 +143,21 @@ void EngineLoop::handle(CancelCall& cancel) {
   const RequestId request{cancel.call.value};
   if (scheduler_.live(request)) tell(scheduler_.cancel(now_ns(), request));
   calls_.forget(request);
+}
+
+void EngineLoop::handle(StopCall& stop) {
+  const RequestId request{stop.call.value};
+  if (!scheduler_.live(request)) return;
+  calls_.mark_stopped(request);
+  tell(scheduler_.cancel(now_ns(), request));
+}
+
+void EngineLoop::handle(ListRequests&) {
+  const scheduler::Stats stats = scheduler_.stats();
+  auto list = list_requests(calls_, scheduler_, now_ns(),
+                            [&](std::int32_t ahead) { return wait_ns(stats, ahead); });
+  const std::lock_guard lock(outlet_mutex_);
+  if (outlet_ != nullptr) outlet_->list(std::move(list));
 }
 
 void EngineLoop::handle(DrainNow&) { scheduler_.drain(); }
@@ -113,8 +179,7 @@ api::ApiError EngineLoop::error_of(const scheduler::Event& event) const {
                                           std::int64_t{limits.num_blocks} * limits.block_size);
     }
     case scheduler::Refusal::kDeadlineHopeless:
-      return api::other_error(408, "timeout_error", "deadline_exceeded",
-                              "the deadline cannot be met: it has passed, or is too near for this request");
+      return api::deadline_hopeless();
     case scheduler::Refusal::kInvalid:
     case scheduler::Refusal::kNone:
       break;
@@ -125,6 +190,14 @@ api::ApiError EngineLoop::error_of(const scheduler::Event& event) const {
 void EngineLoop::tell(std::span<const scheduler::Event> events) {
   if (metrics_ != nullptr) metrics_->take(events);
   if (checks_) ledger_.told(events);
+  if (files_.trace) files_.trace->take(events, calls_);
+  for (const scheduler::Event& event : events) {
+    const bool last = event.kind == scheduler::EventKind::kRequestFinished ||
+                      event.kind == scheduler::EventKind::kRefused;
+    const CallBook::Call* call = last ? calls_.find(event.request) : nullptr;
+    if (call == nullptr) continue;
+    tenants_.leave(call->prepared.standing.tenant);
+  }
   calls_.take(events);
   for (const scheduler::Event& event : events) {
     if (event.kind == scheduler::EventKind::kRefused) {
@@ -135,11 +208,18 @@ void EngineLoop::tell(std::span<const scheduler::Event> events) {
 
 bool EngineLoop::step() {
   const std::int64_t begin_ns = now_ns();
+  if (scheduler_.idle()) {
+    busy_since_ns_.store(-1, std::memory_order_relaxed);
+  } else if (!busy_since_ns()) {
+    busy_since_ns_.store(begin_ns, std::memory_order_relaxed);
+  }
   const scheduler::Plan& plan = scheduler_.plan(begin_ns);
   if (checks_) ledger_.planned(scheduler_);
   if (plan.empty()) {  // nothing to carry out, but deadlines may have passed
     result_.outcomes.clear();
     tell(scheduler_.commit(now_ns(), result_));
+    look_for_stuck(begin_ns);
+    if (files_.trace) files_.trace->step(begin_ns, begin_ns, plan, scheduler_);
     publish(0, 0, nullptr);
     log_step(0, 0, nullptr);
     deliver(0, nullptr);
@@ -152,11 +232,38 @@ bool EngineLoop::step() {
   const std::int64_t end_ns = now_ns();
   tell(scheduler_.commit(end_ns, result_));
   if (checks_) check_invariants();
+  if (files_.trace) files_.trace->step(begin_ns, end_ns, plan, scheduler_);
+  calibrate(plan, end_ns - begin_ns, end_ns);
   last_step_ns_.store(end_ns, std::memory_order_relaxed);
+  busy_since_ns_.store(end_ns, std::memory_order_relaxed);
+  stuck_since_ns_ = 0;
   publish(now_ns() - begin_ns, kernel_ns, &plan);
   log_step(begin_ns, end_ns - begin_ns, &plan);
   deliver(end_ns - begin_ns, &plan);
   return true;
+}
+
+void EngineLoop::calibrate(const scheduler::Plan& plan, std::int64_t step_ns, std::int64_t now_ns) {
+  if (!StepCalibrator::is_read_by(scheduler_.config().choices)) return;
+  const auto model = calibrator_.take(plan, step_ns, scheduler_.config().cost);
+  if (!model) return;
+  spdlog::debug("a step takes {} ns and {} ps a token, as measured", model->step_ns, model->token_ps);
+  if (const auto set = scheduler_.calibrate(now_ns, *model); !set) spdlog::error("{}", set.error().message);
+}
+
+// The scheduler promises that somebody boards when nobody runs (invariant 17). If that is ever broken,
+// the log must tell enough to find out why.
+void EngineLoop::look_for_stuck(std::int64_t now_ns) {
+  constexpr std::int64_t kPatienceNs = 5'000'000'000;
+  if (scheduler_.idle() || scheduler_.last_plan().again_ns != 0) {  // a boarding window ends by itself
+    stuck_since_ns_ = 0;
+    stuck_told_ = false;
+  } else if (stuck_since_ns_ == 0) {
+    stuck_since_ns_ = now_ns;
+  } else if (!stuck_told_ && now_ns - stuck_since_ns_ > kPatienceNs) {
+    stuck_told_ = true;
+    spdlog::critical("somebody waits and nobody runs: {}", describe(scheduler_, calls_));
+  }
 }
 
 void EngineLoop::publish(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan) {
@@ -164,13 +271,22 @@ void EngineLoop::publish(std::int64_t step_ns, std::int64_t kernel_ns, const sch
   running_.store(stats.running, std::memory_order_relaxed);
   waiting_.store(stats.waiting, std::memory_order_relaxed);
   queued_.store(stats.queued_requests, std::memory_order_relaxed);
-  if (journal_file_.is_open()) {
-    const std::vector<std::uint8_t> bytes = journal_.take();
-    journal_file_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (plan == nullptr) journal_file_.flush();
-  }
-  if (metrics_ == nullptr) return;
+  write_journal(plan == nullptr);
+  if (files_.trace && plan == nullptr) files_.trace->flush();
+  if (metrics_ != nullptr) measure_step(step_ns, kernel_ns, plan, stats);
+}
+
+void EngineLoop::write_journal(bool quiet) {
+  if (!files_.journal) return;
+  const std::vector<std::uint8_t> bytes = journal_.take();
+  files_.journal->write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (quiet) files_.journal->flush();
+}
+
+void EngineLoop::measure_step(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan,
+                              const scheduler::Stats& stats) {
   measure::StepFigures figures;
+  figures.now_ns = now_ns();
   figures.step_ns = step_ns;
   figures.kernel_ns = kernel_ns;
   if (plan != nullptr) {
@@ -195,11 +311,11 @@ void EngineLoop::publish(std::int64_t step_ns, std::int64_t kernel_ns, const sch
 // Written when there is much of it, or time: there is no plan.
 void EngineLoop::log_step(std::int64_t begin_ns, std::int64_t step_ns, const scheduler::Plan* plan) {
   constexpr std::size_t kBuffer = std::size_t{1} << 16;
-  if (!step_log_.is_open()) return;
+  if (!files_.step_log) return;
   if (plan != nullptr) cost::append_step(step_lines_, {begin_ns, step_ns, cost::load_of(*plan)});
   if (plan != nullptr && step_lines_.size() < kBuffer) return;
-  step_log_.write(step_lines_.data(), static_cast<std::streamsize>(step_lines_.size()));
-  step_log_.flush();
+  files_.step_log->write(step_lines_.data(), static_cast<std::streamsize>(step_lines_.size()));
+  files_.step_log->flush();
   step_lines_.clear();
 }
 

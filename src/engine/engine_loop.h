@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@
 #include "engine/live_view.h"
 #include "engine/native_executor.h"
 #include "engine/options.h"
+#include "engine/step_calibrator.h"
+#include "engine/tenant_book.h"
+#include "engine/trace_file.h"
 #include "scheduler/check.h"
 #include "scheduler/journal.h"
 #include "scheduler/scheduler.h"
@@ -35,15 +39,29 @@ struct RefuseCall {
 struct CancelCall {
   api::CallId call;
 };
+// Ends the call with what it has.
+struct StopCall {
+  api::CallId call;
+};
+struct ListRequests {};
 struct DrainNow {};
 struct LookAgain {};  // somebody has begun to watch
-using LoopMessage = std::variant<PreparedCall, RefuseCall, CancelCall, DrainNow, LookAgain>;
+using LoopMessage = std::variant<PreparedCall, RefuseCall, CancelCall, StopCall, ListRequests, DrainNow, LookAgain>;
+
+// What the loop writes as it goes; null: not wished for.
+struct LoopFiles {
+  std::unique_ptr<std::ofstream> journal;
+  std::unique_ptr<std::ofstream> step_log;
+  std::unique_ptr<TraceFile> trace;
+};
+// The error names the file that cannot be written.
+Result<LoopFiles> open_files(const EngineOptions& options);
 
 class EngineLoop {
  public:
   // All references must outlive the loop; `executor` is used by its thread alone from now on.
   EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executor, const text::Tokenizer& tokenizer,
-             const EngineOptions& options);
+             const EngineOptions& options, LoopFiles&& files);
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
@@ -52,6 +70,11 @@ class EngineLoop {
   void attach(api::Outlet* outlet);
   void watch(bool on);
 
+  // Since when there has been work without a step's end. None: nothing to do.
+  std::optional<std::int64_t> busy_since_ns() const noexcept {
+    const std::int64_t since_ns = busy_since_ns_.load(std::memory_order_relaxed);
+    return since_ns < 0 ? std::nullopt : std::optional(since_ns);
+  }
   std::int64_t last_step_ns() const noexcept { return last_step_ns_.load(std::memory_order_relaxed); }
   std::int32_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
   std::int32_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
@@ -62,15 +85,23 @@ class EngineLoop {
   void handle(PreparedCall& call);
   void handle(RefuseCall& refusal);
   void handle(CancelCall& cancel);
+  void handle(StopCall& stop);
+  void handle(ListRequests&);
   void handle(DrainNow&);
   void handle(LookAgain&) { frame_wanted_ = true; }
   api::ApiError error_of(const scheduler::Event& event) const;
   void tell(std::span<const scheduler::Event> events);
   std::optional<std::chrono::steady_clock::time_point> wake_time() const;
+  TenantId tenant_of(const api::Standing& standing, std::int64_t now_ns);
+  std::optional<std::int64_t> wait_ns(const scheduler::Stats& stats, std::int32_t ahead) const;
   bool step();
-  // kernel_ns: of the step, spent in the forward pass and in drawing tokens.
+  void calibrate(const scheduler::Plan& plan, std::int64_t step_ns, std::int64_t now_ns);
+  void look_for_stuck(std::int64_t now_ns);
   void publish(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan);
   void log_step(std::int64_t begin_ns, std::int64_t step_ns, const scheduler::Plan* plan);
+  void write_journal(bool quiet);
+  void measure_step(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan,
+                    const scheduler::Stats& stats);
   void deliver(std::int64_t step_ns, const scheduler::Plan* plan);
   void check_invariants();
 
@@ -82,9 +113,12 @@ class EngineLoop {
   bool checks_;
   scheduler::Ledger ledger_;
   scheduler::Journal journal_;
-  std::ofstream journal_file_;
-  std::ofstream step_log_;
-  std::string step_lines_;  // on their way to it
+  std::string step_lines_;  // on their way to the step log
+  LoopFiles files_;
+  TenantBook tenants_;
+  StepCalibrator calibrator_;
+  std::int64_t stuck_since_ns_ = 0;  // somebody waits and nobody runs; 0: not so
+  bool stuck_told_ = false;
   scheduler::StepResult result_;
   LiveView live_;
   bool frame_wanted_ = false;
@@ -94,6 +128,7 @@ class EngineLoop {
   api::Outlet* outlet_ = nullptr;  // guarded by outlet_mutex_
   std::atomic<bool> watching_{false};
   std::atomic<std::int64_t> last_step_ns_{-1};
+  std::atomic<std::int64_t> busy_since_ns_{-1};
   std::atomic<std::int32_t> running_{0};
   std::atomic<std::int32_t> waiting_{0};
   std::atomic<std::int32_t> queued_{0};

@@ -14,6 +14,8 @@ std::optional<api::LiveSequence> row_of(SequenceId sequence, const CallBook& cal
   api::LiveSequence row;
   row.id = sequence.value;
   row.request = call.prepared.request_id;
+  row.tenant = call.prepared.standing.tenant;
+  row.service_class = api::to_string(api::class_of(call.prepared.standing.priority));
   row.choice = rider->choice;
   row.prompt = call.usage.prompt_tokens;
   row.output = call.choices[static_cast<std::size_t>(rider->choice)].output;

@@ -14,12 +14,16 @@
 namespace paternoster::engine {
 namespace {
 
+constexpr std::uint64_t kMostSwapBlocks = 1 << 20;
 
-Result<scheduler::Config> scheduler_config(const EngineOptions& options, const KvBudget& budget) {
-  auto choices = scheduler::choices_of(options.preset);
+
+Result<scheduler::Config> scheduler_config(const EngineOptions& options, const KvBudget& budget,
+                                           std::uint64_t block_bytes) {
+  auto choices = scheduler::choose(options.preset, options.choices);
   if (!choices) return std::unexpected(choices.error());
   scheduler::Config config;
   config.choices = *choices;
+  config.tuning = options.tuning;
   config.limits.max_seqs = options.max_seqs;
   config.limits.step_tokens = std::max(options.step_tokens, options.max_seqs);
   config.limits.block_size = static_cast<std::int32_t>(kernels::kKvBlockPositions);
@@ -27,19 +31,15 @@ Result<scheduler::Config> scheduler_config(const EngineOptions& options, const K
   config.limits.max_len = budget.max_len;
   config.limits.max_queue = options.max_queue;
   config.limits.prefix_cache = options.prefix_cache;
+  config.limits.swap_blocks = static_cast<std::int32_t>(
+      std::min<std::uint64_t>(options.swap_bytes / block_bytes, kMostSwapBlocks));
   return config;
-}
-
-kernels::AttentionShape shape_of(const LoadedModel& model, kernels::KvType type) {
-  kernels::AttentionShape shape = model.packed.layers().front().shape;
-  shape.type = type;
-  return shape;
 }
 
 KvCosts costs_of(const LoadedModel& model, kernels::KvType type, const scheduler::Limits& limits) {
   const model::ModelConfig& config = model.packed.config();
   KvCosts costs;
-  costs.block_bytes = KvCache::block_bytes(config.layers, shape_of(model, type));
+  costs.block_bytes = KvCache::block_bytes(config.layers, model.packed.kv_shape(type));
   costs.block_tokens = static_cast<std::int32_t>(kernels::kKvBlockPositions);
   costs.trained_context = static_cast<std::int32_t>(config.context_length);
   costs.weight_bytes = model.packed.bytes();
@@ -81,18 +81,19 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
   step.step_tokens = std::max(options.step_tokens, options.max_seqs);
   auto budget = plan_kv(wish, costs_of(*model, options.kv_type, step), machine);
   if (!budget) return std::unexpected(budget.error());
-  auto config = scheduler_config(options, *budget);
+  auto config = scheduler_config(options, *budget, costs_of(*model, options.kv_type, step).block_bytes);
   if (!config) return std::unexpected(config.error());
   auto scheduler = scheduler::Scheduler::create(*config);
   if (!scheduler) return std::unexpected(scheduler.error());
   spdlog::info("threads: {} ({})", threads,
                options.threads > 0 ? "as --threads asks" : machine.processors_reason);
   spdlog::info("KV cache: {} tokens of {} in {} blocks, {} MiB ({}); max-len {}",
-               std::int64_t{budget->blocks} * config->limits.block_size,
-               kernels::kv_type_name(options.kv_type), budget->blocks,
-               budget->bytes / kMebibyte, budget->reason, budget->max_len);
-  std::unique_ptr<NativeBackend> backend(new NativeBackend(
-      std::move(options), std::move(*model), std::move(pool), *budget, std::move(*scheduler)));
+               std::int64_t{budget->blocks} * config->limits.block_size, kernels::kv_type_name(options.kv_type),
+               budget->blocks, budget->bytes / kMebibyte, budget->reason, budget->max_len);
+  auto files = open_files(options);
+  if (!files) return std::unexpected(files.error());
+  std::unique_ptr<NativeBackend> backend(new NativeBackend(std::move(options), std::move(*model), std::move(pool),
+                                                           *budget, std::move(*scheduler), std::move(*files)));
   spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", backend->card_.id,
                backend->card_.parameters, backend->card_.weight_type,
                kernels::isa_name(kernels::active_isa()), backend->model_.packed.bytes() / kMebibyte,
@@ -101,18 +102,26 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
 }
 
 NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
-                             const KvBudget& budget, scheduler::Scheduler&& scheduler)
+                             const KvBudget& budget, scheduler::Scheduler&& scheduler, LoopFiles&& files)
     : options_(std::move(options)),
       pool_(std::move(pool)),
       model_(std::move(model)),
-      cache_(model_.packed.layers().size(), shape_of(model_, options_.kv_type),
+      cache_(model_.packed.layers().size(), model_.packed.kv_shape(options_.kv_type),
              static_cast<std::size_t>(budget.blocks),
              static_cast<std::size_t>(scheduler.config().limits.swap_blocks)),
       executor_(model_.packed, cache_, *pool_, largest_step(scheduler.config())),
-      preparer_(model_, budget.max_len) {
+      preparer_(model_, budget.max_len, options_.share_prefixes) {
   fill_card(budget);
+  const scheduler::Choices& choices = scheduler.config().choices;
+  card_.scheduling = {{"preset", options_.preset},
+                      {"boarding", to_string(choices.boarding)},
+                      {"order", to_string(choices.order)},
+                      {"prefill", to_string(choices.prefill)},
+                      {"relief", to_string(choices.relief)},
+                      {"victim", to_string(choices.victim)}};
   if (options_.metrics != nullptr) options_.metrics->declare_cache(card_.block_tokens, budget.blocks);
-  loop_ = std::make_unique<EngineLoop>(std::move(scheduler), executor_, model_.tokenizer, options_);
+  loop_ = std::make_unique<EngineLoop>(std::move(scheduler), executor_, model_.tokenizer, options_,
+                                       std::move(files));
   worker_ = std::make_unique<TextWorker>(
       preparer_, [this](api::CallId call, api::ApiResult<PreparedCall>&& prepared) {
         if (prepared) {
@@ -170,6 +179,14 @@ void NativeBackend::cancel(api::CallId call) {
   if (!worker_->cancel(call)) loop_->send(CancelCall{call});
 }
 
+void NativeBackend::stop(api::CallId call) {
+  if (worker_->cancel(call)) {
+    loop_->send(RefuseCall{call, api::cancelled(), scheduler::Refusal::kNone});
+  } else {
+    loop_->send(StopCall{call});
+  }
+}
+
 api::ApiResult<api::Tokenized> NativeBackend::tokenize(const api::Prompt& prompt, bool add_special_tokens,
                                                        bool want_pieces) const {
   auto tokens = preparer_.tokenize(prompt, add_special_tokens);
@@ -200,6 +217,10 @@ api::Health NativeBackend::health() const {
   health.readiness = draining_.load() ? api::Readiness::kDraining : api::Readiness::kReady;
   const std::int64_t last_ns = loop_->last_step_ns();
   if (last_ns >= 0) health.last_step_age_ns = now_ns() - last_ns;
+  if (const auto since_ns = loop_->busy_since_ns(); since_ns && now_ns() - *since_ns > options_.stall_ns) {
+    health.readiness = api::Readiness::kStalled;
+    health.last_step_age_ns = now_ns() - *since_ns;
+  }
   health.running = loop_->running();
   health.waiting = loop_->waiting() + worker_->waiting();
   return health;

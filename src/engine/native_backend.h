@@ -28,18 +28,20 @@ class NativeBackend final : public api::Backend {
   void attach(api::Outlet* outlet) override { loop_->attach(outlet); }
   api::CallId generate(api::Generation generation) override;
   void cancel(api::CallId call) override;
+  void stop(api::CallId call) override;
   api::ApiResult<api::Tokenized> tokenize(const api::Prompt& prompt, bool add_special_tokens,
                                           bool want_pieces) const override;
   api::ApiResult<std::string> detokenize(const std::vector<TokenId>& tokens) const override;
   api::ApiResult<std::string> render(const api::ChatPrompt& prompt) const override;
   const api::ModelCard& model() const override { return card_; }
   api::Health health() const override;
+  void list_requests() override { loop_->send(ListRequests{}); }
   void watch_live(bool on) override { loop_->watch(on); }
   void drain() override;
 
  private:
   NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
-                const KvBudget& budget, scheduler::Scheduler&& scheduler);
+                const KvBudget& budget, scheduler::Scheduler&& scheduler, LoopFiles&& files);
   void fill_card(const KvBudget& budget);
 
   EngineOptions options_;

@@ -58,6 +58,17 @@ class Listener final : public api::Outlet {
     frames.push_back(std::move(frame));
   }
 
+  void list(std::vector<api::RequestStatus>&& requests) override {
+    const std::lock_guard lock(mutex_);
+    listed_ = std::move(requests);
+    changed_.notify_all();
+  }
+  std::vector<api::RequestStatus> wait_for_list() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(120), [&] { return listed_.has_value(); }));
+    return *std::exchange(listed_, {});
+  }
+
   Heard wait_for(api::CallId call) {
     std::unique_lock lock(mutex_);
     const bool ended = changed_.wait_for(lock, std::chrono::seconds(120), [&] {
@@ -81,6 +92,7 @@ class Listener final : public api::Outlet {
   std::condition_variable changed_;
   std::map<api::CallId, Heard> heard_;
   std::vector<api::LiveFrame> frames;
+  std::optional<std::vector<api::RequestStatus>> listed_;
 };
 
 class NativeBackendTest : public testing::Test {
@@ -224,6 +236,70 @@ TEST_F(NativeBackendTest, ACancelledCallFreesItsSeat) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(backend_->health().running, 0);
+}
+
+TEST_F(NativeBackendTest, AStoppedCallEndsWithWhatItHas) {
+  api::Generation generation = text("Once upon a time", 400);
+  generation.ignore_eos = true;
+  generation.choices = 2;
+  const api::CallId call = backend_->generate(std::move(generation));
+  listener_.wait_for_text(call);
+  backend_->stop(call);
+  const auto heard = listener_.wait_for(call);
+  ASSERT_TRUE(heard.done);
+  EXPECT_EQ(heard.finished.at(0).reason, api::FinishReason::kAbort);
+  EXPECT_EQ(heard.finished.at(1).reason, api::FinishReason::kAbort);
+  EXPECT_GT(heard.done->usage.completion_tokens, 0);
+  backend_->stop(call);  // it is over: nothing happens
+  EXPECT_TRUE(ask(text("And then", 2)).done);
+}
+
+TEST_F(NativeBackendTest, ACallWhoseTimeIsOverIsRefused) {
+  api::Generation generation = text("Once upon a time", 400);
+  generation.ignore_eos = true;
+  generation.standing.timeout_ms = 1;
+  const auto heard = ask(std::move(generation));
+  ASSERT_TRUE(heard.refused);
+  EXPECT_EQ(heard.refused->status, 408);
+  EXPECT_EQ(heard.refused->code, "deadline_exceeded");
+  EXPECT_FALSE(heard.done);
+}
+
+TEST_F(NativeBackendTest, TheListTellsStandingAndState) {
+  EXPECT_TRUE((backend_->list_requests(), listener_.wait_for_list()).empty());
+  api::Generation generation = text("Once upon a time", 400);
+  generation.ignore_eos = true;
+  generation.request_id = "mine";
+  generation.standing.tenant = "alice";
+  generation.standing.priority = -2;
+  const api::CallId call = backend_->generate(std::move(generation));
+  listener_.wait_for_text(call);
+  backend_->list_requests();
+  const auto list = listener_.wait_for_list();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].request_id, "mine");
+  EXPECT_EQ(list[0].standing.tenant, "alice");
+  EXPECT_EQ(list[0].standing.priority, -2);
+  EXPECT_FALSE(list[0].ahead);
+  ASSERT_EQ(list[0].choices.size(), 1u);
+  EXPECT_STREQ(list[0].choices[0].state, "decode");
+  EXPECT_GT(list[0].choices[0].output, 0);
+  backend_->cancel(call);
+}
+
+TEST_F(NativeBackendTest, PrefixesOfTwoOwnersStayApart) {
+  const auto cached = [&](const char* owner, const char* salt = "") {
+    api::Generation generation = text("", 2);
+    generation.prompt = api::TokenPrompt{std::vector<TokenId>(48, 300)};
+    generation.standing.owner = owner;
+    generation.cache_salt = salt;
+    return ask(std::move(generation)).done->usage.cached_tokens;
+  };
+  EXPECT_EQ(cached("alice"), 0);
+  EXPECT_GT(cached("alice"), 0);
+  EXPECT_EQ(cached("bob"), 0);
+  EXPECT_EQ(cached("alice", "salt"), 0);
+  EXPECT_GT(cached("alice", "salt"), 0);
 }
 
 TEST_F(NativeBackendTest, DrainFinishesWhatRunsAndRefusesWhatComes) {

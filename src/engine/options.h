@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "kernels/kv_type.h"
 #include "measure/serving.h"
+#include "scheduler/choice_names.h"
 #include "scheduler/choices.h"
 #include "scheduler/presets.h"
 
@@ -28,10 +29,16 @@ struct EngineOptions {
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;               // 0: what affinity and cgroup quota allow
   std::string preset{scheduler::kDefaultPreset};
+  scheduler::ChoiceNames choices;         // single choices over the preset's
+  scheduler::Tuning tuning{};
+  std::uint64_t swap_bytes = 0;           // host memory for the KV of those who lost their seat
   bool prefix_cache = true;
+  bool share_prefixes = false;            // between different API keys too
   std::optional<std::string> chat_template;  // Jinja source, instead of the file's own
   std::filesystem::path journal;          // every decision is written here; empty: nowhere
   std::filesystem::path step_log;         // every step's load and time (cost/step_log.h); empty: nowhere
+  std::filesystem::path trace;            // a Chrome trace of steps and sequences; empty: none
+  std::int64_t stall_ns = 60'000'000'000;  // not ready when there is work and no step ended for so long
   bool check_invariants = false;          // after every step; aborts on the first that is broken
   measure::ServingMetrics* metrics = nullptr;  // must outlive the backend
 };

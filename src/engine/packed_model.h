@@ -44,6 +44,12 @@ class PackedModel {
 
   const model::ModelConfig& config() const { return model_->config; }
   const std::vector<PackedLayer>& layers() const { return layers_; }
+  // How keys and values of every layer lie in a cache of this element type (only windows differ).
+  kernels::AttentionShape kv_shape(kernels::KvType type) const {
+    kernels::AttentionShape shape = layers_.front().shape;
+    shape.type = type;
+    return shape;
+  }
   const std::vector<float>& output_norm() const { return output_norm_; }
   const kernels::PackedMatrix& output() const { return output_; }
   // One or two: layers that see everything and layers with a window may turn differently.

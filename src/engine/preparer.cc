@@ -102,6 +102,15 @@ void Preparer::fill_sampling(const api::Generation& generation, SamplingParams& 
   params.top_logprobs = generation.top_logprobs;
 }
 
+// Who shares cached prefixes: timing would tell a stranger that somebody has asked the same before.
+std::uint64_t Preparer::namespace_of(const api::Generation& generation) const {
+  std::string both = share_prefixes_ ? std::string() : generation.standing.owner;
+  if (both.empty() && generation.cache_salt.empty()) return 0;
+  both += '\0';
+  both += generation.cache_salt;
+  return XXH3_64bits(both.data(), both.size());
+}
+
 api::ApiResult<PreparedCall> Preparer::prepare(api::Generation&& generation) const {
   if (auto fault = find_fault(generation)) return std::unexpected(std::move(*fault));
   auto tokens = tokenize(generation.prompt, generation.add_special_tokens);
@@ -134,9 +143,9 @@ api::ApiResult<PreparedCall> Preparer::prepare(api::Generation&& generation) con
   call.max_tokens = generation.max_tokens.value_or(max_len_ - static_cast<std::int32_t>(prompt));
   call.text = {std::move(generation.stop), generation.include_stop_string, generation.min_tokens};
   call.stop_token_ids = std::move(generation.stop_token_ids);
-  if (!generation.cache_salt.empty()) {
-    call.cache_namespace = XXH3_64bits(generation.cache_salt.data(), generation.cache_salt.size());
-  }
+  call.cache_namespace = namespace_of(generation);
+  call.standing = std::move(generation.standing);
+  call.standing.expected_tokens = std::min(call.standing.expected_tokens, call.max_tokens);
   return call;
 }
 

@@ -28,13 +28,15 @@ struct PreparedCall {
   std::vector<TokenId> stop_token_ids;
   std::optional<std::string> echo;  // the prompt's text
   std::uint64_t cache_namespace = 0;
+  api::Standing standing;
   std::int64_t arrived_ns = 0;
 };
 
 class Preparer {
  public:
-  // max_len: prompt and output together.
-  Preparer(const LoadedModel& model, std::int32_t max_len) : model_(model), max_len_(max_len) {}
+  // max_len: prompt and output together. share_prefixes: between the owners of different keys too.
+  Preparer(const LoadedModel& model, std::int32_t max_len, bool share_prefixes)
+      : model_(model), max_len_(max_len), share_prefixes_(share_prefixes) {}
 
   api::ApiResult<PreparedCall> prepare(api::Generation&& generation) const;
 
@@ -45,10 +47,12 @@ class Preparer {
 
  private:
   std::optional<api::ApiError> find_fault(const api::Generation& generation) const;
+  std::uint64_t namespace_of(const api::Generation& generation) const;
   void fill_sampling(const api::Generation& generation, SamplingParams& params) const;
 
   const LoadedModel& model_;
   std::int32_t max_len_;
+  bool share_prefixes_;
 };
 
 }  // namespace paternoster::engine

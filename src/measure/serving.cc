@@ -144,6 +144,7 @@ void ServingMetrics::take(const Event& event) {
     case EventKind::kAccepted: return;
     case EventKind::kRefused:
       rejected(event.refusal);
+      if (event.refusal == scheduler::Refusal::kDeadlineHopeless) families_->deadlines[life.group][0]->add();
       lives_.erase(found);
       return;
     case EventKind::kAdmitted: return admit(event, life);
@@ -201,7 +202,7 @@ void ServingMetrics::count_token(const Event& event, Life& life) {
 }
 
 void ServingMetrics::finish_sequence(const Event& event, Life& life) {
-  life.finish = event.finish;
+  if (life.finish != scheduler::FinishReason::kDeadline) life.finish = event.finish;
   const auto choice = static_cast<std::size_t>(event.choice);
   if (choice >= life.sequences.size()) return;
   const Life::Sequence& sequence = life.sequences[choice];
@@ -212,13 +213,20 @@ void ServingMetrics::finish_sequence(const Event& event, Life& life) {
 
 void ServingMetrics::finish_request(const Event& event, const Life& life) {
   families_->finished[finished_index(life.finish)]->add();
+  if (life.finish == scheduler::FinishReason::kDeadline) {
+    const Stage stage = life.seated_ns == 0        ? Stage::kQueue
+                        : life.first_token_ns == 0 ? Stage::kPrefill
+                                                   : Stage::kDecode;
+    families_->deadlines[life.group][static_cast<std::size_t>(stage)]->add();
+  }
   families_->request_preemptions.observe(life.preemptions);
   families_->prompt_tokens.observe(life.prompt_tokens);
   families_->output_tokens.observe(life.output_tokens);
   const double service = life.prompt_tokens - life.cached_tokens + kOutputCharge * life.output_tokens;
   groups_->classes[life.group].service->observe(service);
   if (life.tenant != nullptr) life.tenant->service->observe(service);
-  if (life.finish != scheduler::FinishReason::kCancelled) {
+  const bool whole = life.finish == scheduler::FinishReason::kStop || life.finish == scheduler::FinishReason::kLength;
+  if (whole) {
     observe(life, Latency::kE2e, seconds(event.at_ns - life.arrived_ns));
     if (life.first_token_ns != 0) {
       families_->decode.observe(seconds(life.last_token_ns - life.first_token_ns));
@@ -259,10 +267,6 @@ void ServingMetrics::look_at_fairness(std::int64_t now_ns) {
   const TenantService::Evenness evenness = groups_->service.evenness(now_ns);
   families_->jain.set(evenness.jain);
   families_->service_gap.set(evenness.largest_gap);
-}
-
-void ServingMetrics::missed_deadline(std::int32_t priority, Stage stage) {
-  families_->deadlines[class_index(priority)][static_cast<std::size_t>(stage)]->add();
 }
 
 void ServingMetrics::rejected(scheduler::Refusal refusal) {

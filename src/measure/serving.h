@@ -67,7 +67,6 @@ class ServingMetrics {
   void declare_cache(std::int32_t block_tokens, std::int32_t blocks);
   // A refusal that the scheduler never saw (a template's, an unknown token, ...). Any thread.
   void rejected(scheduler::Refusal refusal);
-  void missed_deadline(std::int32_t priority, Stage stage);
 
   // When a client that finds the queue full should come again, from the rate at which requests have
   // lately ended and those that wait now: 1,000..60,000.

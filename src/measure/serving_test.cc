@@ -73,14 +73,30 @@ TEST(ServingMetrics, KnowClassesAndTenantsApart) {
   const Event events[] = {event(1, EventKind::kAdmitted, 4), event(kSecond, EventKind::kToken),
                           event(2 * kSecond, EventKind::kRequestFinished)};
   metrics.take(events);
-  metrics.missed_deadline(1, Stage::kPrefill);
   const std::string text = metrics.render();
   EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_count{model=\"m\",class=\"priority\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("paternoster_ttft_seconds_count{model=\"m\",class=\"default\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("paternoster_tenant_ttft_seconds_sum{model=\"m\",tenant=\"alice\"} 1\n"));
   // 10 prompt tokens, 4 of them cached, and one output token.
   EXPECT_THAT(text, HasSubstr("paternoster_tenant_service_tokens_sum{model=\"m\",tenant=\"alice\"} 8\n"));
-  EXPECT_THAT(text, HasSubstr("paternoster_deadline_missed_total{model=\"m\",class=\"flex\",stage=\"prefill\"} 1\n"));
+}
+
+TEST(ServingMetrics, MissedDeadlinesAreCountedByClassAndStage) {
+  ServingMetrics metrics("m");
+  scheduler::Request late = request();
+  late.priority = 3;
+  metrics.arrived(late, 0);
+  Event finished = event(2, EventKind::kFinished);
+  finished.finish = scheduler::FinishReason::kDeadline;
+  const Event events[] = {event(1, EventKind::kAdmitted), finished, event(2, EventKind::kRequestFinished)};
+  metrics.take(events);
+  Event refused = event(3, EventKind::kRefused);
+  refused.refusal = scheduler::Refusal::kDeadlineHopeless;
+  metrics.arrived(request(), 3);
+  metrics.take(std::span(&refused, 1));
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr("missed_total{model=\"m\",class=\"flex\",stage=\"prefill\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("missed_total{model=\"m\",class=\"default\",stage=\"queue\"} 1\n"));
 }
 
 TEST(ServingMetrics, TenantsBeyondTheMostAreTogether) {

@@ -5,7 +5,7 @@
 namespace paternoster::measure {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kWholeSecond = 1'000'000'000;
 
 TEST(Timeline, KeepsMeansAndSumsHoweverLongTheRun) {
   Timeline timeline;
@@ -13,7 +13,7 @@ TEST(Timeline, KeepsMeansAndSumsHoweverLongTheRun) {
   for (std::int64_t step = 0; step < 50000; ++step) {
     // Running 4 in the first half of the time, 8 in the second.
     const double running = step < 25000 ? 4 : 8;
-    timeline.add(step * kSecond, (step + 1) * kSecond, {running, 1, 0.5, running, 0, 0});
+    timeline.add(step * kWholeSecond, (step + 1) * kWholeSecond, {running, 1, 0.5, running, 0, 0});
     tokens += running;
   }
   const auto points = timeline.points();
@@ -35,8 +35,8 @@ TEST(Timeline, KeepsMeansAndSumsHoweverLongTheRun) {
 TEST(Timeline, SpreadsALongStretchOverItsPoints) {
   Timeline timeline;
   timeline.add(0, 1000, {1, 0, 0, 0, 0, 0});
-  timeline.add(0, 10 * kSecond, {2, 0, 0, 100, 0, 0});
-  timeline.add(10 * kSecond, 10 * kSecond, {0, 0, 0, 1, 0, 0});
+  timeline.add(0, 10 * kWholeSecond, {2, 0, 0, 100, 0, 0});
+  timeline.add(10 * kWholeSecond, 10 * kWholeSecond, {0, 0, 0, 1, 0, 0});
   double seen = 0;
   for (const auto& point : timeline.points()) seen += point.moment.output_tokens;
   EXPECT_NEAR(seen, 101, 1e-6);

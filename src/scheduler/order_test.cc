@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Lift;
 
-Config config_of(Order order, const Limits& limits) {
+Config config_ordered(Order order, const Limits& limits) {
   Config config;
   config.choices.order = order;
   config.limits = limits;
@@ -47,7 +47,7 @@ Request of_class(std::int32_t priority, std::size_t prompt = 4, std::int32_t max
 }
 
 TEST(Priority, ALowerValueBoardsFirst) {
-  Lift lift(config_of(Order::kPriority, kOneSeat));
+  Lift lift(config_ordered(Order::kPriority, kOneSeat));
   for (const std::int32_t priority : {5, 5, 1, 3}) lift.submit(of_class(priority));
   lift.step();
   EXPECT_EQ(lift.reason_of(SequenceId{1}), WaitReason::kClass);
@@ -58,7 +58,7 @@ TEST(Priority, ALowerValueBoardsFirst) {
 TEST(Priority, AStrictlyHigherClassTakesTheSeatOfTheLowestAndAnEqualOneWaits) {
   Limits limits = kOneSeat;
   limits.max_seqs = 2;
-  Lift lift(config_of(Order::kPriority, limits));
+  Lift lift(config_ordered(Order::kPriority, limits));
   lift.submit(of_class(1, 4, 30));
   lift.submit(of_class(2, 4, 30));
   lift.step();
@@ -84,7 +84,7 @@ int steps_to_first_token(Lift& lift, Request request) {
 TEST(Priority, AmongManyLowOnesTheFirstTokenComesAtMostThreeStepsLaterThanAlone) {
   for (const Prefill prefill : {Prefill::kWhole, Prefill::kChunked}) {
     for (const std::size_t low_prompt : {2u, 60u}) {
-      Config config = config_of(Order::kPriority, {.max_seqs = 8,
+      Config config = config_ordered(Order::kPriority, {.max_seqs = 8,
                                                    .step_tokens = 32,
                                                    .block_size = 4,
                                                    .num_blocks = 128,
@@ -104,7 +104,7 @@ TEST(Priority, AmongManyLowOnesTheFirstTokenComesAtMostThreeStepsLaterThanAlone)
 }
 
 TEST(Priority, AgeingBoundsHowMuchLaterAHigherClassMayCome) {
-  Config config = config_of(Order::kPriority, kOneSeat);
+  Config config = config_ordered(Order::kPriority, kOneSeat);
   config.tuning.ageing_ns = 50;
   Lift lift(config);
   const Event low = lift.submit(of_class(2, 4, 40));
@@ -132,7 +132,7 @@ TEST(Priority, AgeingBoundsHowMuchLaterAHigherClassMayCome) {
 // ---- shortest
 
 TEST(Shortest, ByWhatIsExpectedAndByMaxTokensWithoutAnExpectation) {
-  Lift lift(config_of(Order::kShortest, kOneSeat));
+  Lift lift(config_ordered(Order::kShortest, kOneSeat));
   lift.submit(request(4, 40));
   lift.submit(request(4, 20, 10));
   Request declared = request(4, 40, 20);
@@ -145,7 +145,7 @@ TEST(Shortest, ByWhatIsExpectedAndByMaxTokensWithoutAnExpectation) {
 }
 
 TEST(Shortest, WhoeverHasWaitedForPromotionGoesBeforeEveryShorterOne) {
-  Config config = config_of(Order::kShortest, kOneSeat);
+  Config config = config_ordered(Order::kShortest, kOneSeat);
   config.tuning.promotion_ns = 100;
   Lift lift(config);
   lift.submit(request(4, 3));
@@ -170,7 +170,7 @@ TEST(Shortest, WhoeverHasWaitedForPromotionGoesBeforeEveryShorterOne) {
 
 // A step takes a millisecond, a token a microsecond.
 Config deadlines() {
-  Config config = config_of(Order::kDeadline, kOneSeat);
+  Config config = config_ordered(Order::kDeadline, kOneSeat);
   config.cost = {.step_ns = 1'000'000, .token_ps = 1'000'000, .context_ps = 0, .chunk_context_ps = 0};
   return config;
 }
@@ -232,7 +232,7 @@ TEST(Deadline, WhatHasBecomeHopelessInTheQueueIsNeverPrefilled) {
 
 TEST(Deadline, UnderEveryOrderWorkEndsWhenItsDeadlineHasPassedInWhateverPhase) {
   for (const Order order : {Order::kFcfs, Order::kPriority, Order::kFair, Order::kMultilevel}) {
-    Config config = config_of(order, kOneSeat);
+    Config config = config_ordered(order, kOneSeat);
     config.limits.step_tokens = 8;
     Lift lift(config);
     EXPECT_EQ(lift.submit(until(1)).refusal, Refusal::kDeadlineHopeless);
@@ -258,7 +258,7 @@ TEST(Deadline, UnderEveryOrderWorkEndsWhenItsDeadlineHasPassedInWhateverPhase) {
 // ---- multilevel
 
 TEST(Multilevel, ALongJobSinksAndAShortOneTakesItsSeat) {
-  Config config = config_of(Order::kMultilevel, kOneSeat);
+  Config config = config_ordered(Order::kMultilevel, kOneSeat);
   config.tuning.quantum_ns = 4;
   config.cost = {.step_ns = 1, .token_ps = 1, .context_ps = 0, .chunk_context_ps = 0};
   Lift lift(config);
@@ -273,7 +273,7 @@ TEST(Multilevel, ALongJobSinksAndAShortOneTakesItsSeat) {
 }
 
 TEST(Multilevel, AJobJoinsAtTheLevelThatHoldsItsPrompt) {
-  Config config = config_of(Order::kMultilevel, kOneSeat);
+  Config config = config_ordered(Order::kMultilevel, kOneSeat);
   config.tuning.quantum_ns = 10;
   config.cost = {.step_ns = 2, .token_ps = 1000, .context_ps = 0, .chunk_context_ps = 0};
   Lift lift(config);
@@ -285,7 +285,7 @@ TEST(Multilevel, AJobJoinsAtTheLevelThatHoldsItsPrompt) {
 }
 
 TEST(Multilevel, WhoeverHasWaitedForPromotionJoinsAnew) {
-  Config config = config_of(Order::kMultilevel, kOneSeat);
+  Config config = config_ordered(Order::kMultilevel, kOneSeat);
   config.tuning.quantum_ns = 4;
   config.tuning.promotion_ns = 60;
   config.limits.protect_after = 100;

@@ -10,13 +10,13 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Lift;
 
-std::vector<std::uint32_t> sizes(const Plan& plan) {
+std::vector<std::uint32_t> chunk_sizes(const Plan& plan) {
   std::vector<std::uint32_t> tokens;
   for (const RunEntry& entry : plan.run) tokens.push_back(entry.token_count);
   return tokens;
 }
 
-Config config_of(Prefill prefill, std::int32_t step_tokens) {
+Config config_prefilled(Prefill prefill, std::int32_t step_tokens) {
   Config config;
   config.choices.prefill = prefill;
   config.limits = {.max_seqs = 4,
@@ -31,7 +31,7 @@ Config config_of(Prefill prefill, std::int32_t step_tokens) {
 
 TEST(StallFree, StreamsComeBeforeAnUrgentPromptAndUnderChunkedTheyWaitForIt) {
   for (const Prefill prefill : {Prefill::kChunked, Prefill::kStallFree}) {
-    Config config = config_of(prefill, 8);
+    Config config = config_prefilled(prefill, 8);
     config.choices.order = Order::kPriority;
     Lift lift(config);
     Request low;
@@ -72,7 +72,7 @@ std::int64_t longest_gap_ns(Lift& lift, SequenceId stream) {
 
 TEST(LatencyTarget, NoGapOfAStreamExceedsItAndPromptsGetTheRest) {
   for (const std::int64_t chunk_context_ps : {0, 2'000}) {
-    Config config = config_of(Prefill::kLatencyTarget, 256);
+    Config config = config_prefilled(Prefill::kLatencyTarget, 256);
     config.tuning.itl_target_ns = 60'000;  // room for 50 tokens
     config.cost.chunk_context_ps = chunk_context_ps;
     Lift lift(config);
@@ -88,16 +88,16 @@ TEST(LatencyTarget, NoGapOfAStreamExceedsItAndPromptsGetTheRest) {
 }
 
 TEST(LatencyTarget, WithoutAStreamAPromptHasTheWholeStep) {
-  Config config = config_of(Prefill::kLatencyTarget, 256);
+  Config config = config_prefilled(Prefill::kLatencyTarget, 256);
   config.tuning.itl_target_ns = 60'000;
   Lift lift(config);
   lift.submit(Lift::prompt(400), 2);
-  EXPECT_THAT(sizes(lift.step()), ElementsAre(256));
+  EXPECT_THAT(chunk_sizes(lift.step()), ElementsAre(256));
   lift.run();
 }
 
 TEST(LatencyTarget, AnUnreachableOneStillLetsPromptsThrough) {
-  Config config = config_of(Prefill::kLatencyTarget, 256);
+  Config config = config_prefilled(Prefill::kLatencyTarget, 256);
   config.tuning.itl_target_ns = 5'000;  // less than an empty step
   Lift lift(config);
   lift.submit(Lift::prompt(4), 300);
@@ -110,7 +110,7 @@ TEST(LatencyTarget, AnUnreachableOneStillLetsPromptsThrough) {
 }
 
 TEST(LatencyTarget, AStreamMoreThanTheTargetAllowsWaits) {
-  Config config = config_of(Prefill::kLatencyTarget, 64);
+  Config config = config_prefilled(Prefill::kLatencyTarget, 64);
   config.tuning.itl_target_ns = 12'000;  // two streams
   Lift lift(config);
   for (int at = 0; at < 3; ++at) {
@@ -123,7 +123,7 @@ TEST(LatencyTarget, AStreamMoreThanTheTargetAllowsWaits) {
 }
 
 TEST(LatencyTarget, AShortPromptIsNotStuckBehindALongOne) {
-  Config config = config_of(Prefill::kLatencyTarget, 64);
+  Config config = config_prefilled(Prefill::kLatencyTarget, 64);
   config.tuning.itl_target_ns = 50'000;
   Lift lift(config);
   lift.submit(Lift::prompt(4), 300);
@@ -131,13 +131,13 @@ TEST(LatencyTarget, AShortPromptIsNotStuckBehindALongOne) {
   lift.submit(Lift::prompt(700, 1000), 2);
   lift.step();
   const Event quick = lift.submit(Lift::prompt(18, 2000), 2);
-  EXPECT_THAT(sizes(lift.step()), ElementsAre(1, 21, 18));
+  EXPECT_THAT(chunk_sizes(lift.step()), ElementsAre(1, 21, 18));
   EXPECT_EQ(lift.said[quick.sequence.value].size(), 1u);
   lift.run();
 }
 
 TEST(LatencyTarget, ARequestMayNameItsOwnAndCoefficientsFollowTheMeasurement) {
-  Config config = config_of(Prefill::kLatencyTarget, 64);
+  Config config = config_prefilled(Prefill::kLatencyTarget, 64);
   config.tuning.itl_target_ns = 1'000'000;
   Lift lift(config);
   Request request;
@@ -147,14 +147,14 @@ TEST(LatencyTarget, ARequestMayNameItsOwnAndCoefficientsFollowTheMeasurement) {
   lift.submit(request);
   lift.step();
   lift.submit(Lift::prompt(500, 1000), 2);
-  EXPECT_THAT(sizes(lift.step()), ElementsAre(1, 20));
+  EXPECT_THAT(chunk_sizes(lift.step()), ElementsAre(1, 20));
   CostModel slower = config.cost;
   slower.token_ps *= 2;
   ASSERT_TRUE(lift.scheduler.calibrate(lift.now_ns, slower).has_value());
-  EXPECT_THAT(sizes(lift.step()), ElementsAre(1, 16));  // the least, over the target
+  EXPECT_THAT(chunk_sizes(lift.step()), ElementsAre(1, 16));  // the least, over the target
   slower.token_ps = 0;
   EXPECT_FALSE(lift.scheduler.calibrate(lift.now_ns, slower).has_value());
-  EXPECT_THAT(sizes(lift.step()), ElementsAre(1, 16));
+  EXPECT_THAT(chunk_sizes(lift.step()), ElementsAre(1, 16));
   lift.run();
 }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::Lift;
 
 // Two riders outgrow a pool of eight blocks of two.
-Config config_of(Relief relief, std::int32_t swap_blocks) {
+Config config_relieved(Relief relief, std::int32_t swap_blocks) {
   Config config;
   config.choices.relief = relief;
   config.limits = {.max_seqs = 4,
@@ -35,7 +35,7 @@ void expect_solo_tokens(const Lift& lift) {
 }
 
 TEST(Swap, KeepsWhatWasComputed) {
-  Lift lift(config_of(Relief::kSwap, 8));
+  Lift lift(config_relieved(Relief::kSwap, 8));
   submit_two(lift);
   lift.run();
   expect_solo_tokens(lift);
@@ -56,7 +56,7 @@ TEST(Swap, KeepsWhatWasComputed) {
 }
 
 TEST(Swap, AFullHostAreaParksByRecomputingAndNeverKills) {
-  Lift lift(config_of(Relief::kSwap, 1));
+  Lift lift(config_relieved(Relief::kSwap, 1));
   submit_two(lift);
   lift.run();
   expect_solo_tokens(lift);
@@ -65,7 +65,7 @@ TEST(Swap, AFullHostAreaParksByRecomputingAndNeverKills) {
 }
 
 TEST(Swap, CancelWhileInTheHostFreesItsRoom) {
-  Lift lift(config_of(Relief::kSwap, 8));
+  Lift lift(config_relieved(Relief::kSwap, 8));
   submit_two(lift);
   while (lift.plan().preempted.empty()) lift.commit();
   EXPECT_FALSE(lift.scheduler.last_plan().swap_out.empty());
@@ -76,14 +76,14 @@ TEST(Swap, CancelWhileInTheHostFreesItsRoom) {
 }
 
 TEST(Swap, WithoutRoomAtAllIsRefused) {
-  EXPECT_THAT(validate(config_of(Relief::kSwap, 0)).error().message,
+  EXPECT_THAT(validate(config_relieved(Relief::kSwap, 0)).error().message,
               ::testing::HasSubstr("swap_blocks is 0"));
-  EXPECT_TRUE(validate(config_of(Relief::kAuto, 0)).has_value());
+  EXPECT_TRUE(validate(config_relieved(Relief::kAuto, 0)).has_value());
 }
 
 TEST(Auto, TakesTheCheaperWay) {
   for (const bool copies_are_dear : {false, true}) {
-    Config config = config_of(Relief::kAuto, 8);
+    Config config = config_relieved(Relief::kAuto, 8);
     config.cost.swap_block_ns = copies_are_dear ? 1'000'000'000 : 10;
     Lift lift(config);
     submit_two(lift);
@@ -96,7 +96,7 @@ TEST(Auto, TakesTheCheaperWay) {
 
 TEST(Victim, TheOneWithLeastToLoseOrTheLatest) {
   for (const Victim victim : {Victim::kLatest, Victim::kLeastWork}) {
-    Config config = config_of(Relief::kRecompute, 0);
+    Config config = config_relieved(Relief::kRecompute, 0);
     config.choices.victim = victim;
     config.limits.max_len = 15;
     Lift lift(config);
@@ -112,7 +112,7 @@ TEST(Victim, TheOneWithLeastToLoseOrTheLatest) {
 
 // A victim that had its token in this very step gives it back, and a prompt gets it.
 TEST(Victim, ItsShareOfTheStepGoesToOthers) {
-  Config config = config_of(Relief::kRecompute, 0);
+  Config config = config_relieved(Relief::kRecompute, 0);
   config.choices.victim = Victim::kLeastWork;
   config.choices.prefill = Prefill::kStallFree;
   config.limits = {.max_seqs = 3,
@@ -199,7 +199,7 @@ TEST(Blocked, APrefixThatComesMeanwhileIsNoticed) {
 
 // Whoever is cancelled in a step is passed over at its commit even if its slot has a new owner.
 TEST(Commit, PassesOverASlotThatChangedHandsWithinTheStep) {
-  Config config = config_of(Relief::kRecompute, 0);
+  Config config = config_relieved(Relief::kRecompute, 0);
   config.limits.max_queue = 8;
   Lift lift(config);
   lift.submit(Lift::prompt(2), 5);

@@ -13,11 +13,6 @@ Reply make_reply(const api::Ask& ask, api::ReplyHeading heading) {
   return Reply(std::in_place_type<api::WholeReply>, ask, std::move(heading));
 }
 
-const Headers& stream_headers() {
-  static const Headers headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  return headers;
-}
-
 template <typename... F>
 struct Overloaded : F... {
   using F::operator()...;
@@ -39,10 +34,14 @@ void Exchange::take(std::size_t prompt, api::BackendEvent&& event) {
   std::visit(Overloaded{
                  [&](api::Accepted& accepted) {
                    ++accepted_;
+                   tokens_ += accepted.prompt_tokens;
+                   ahead_ = std::max(ahead_, accepted.ahead);
+                   starts_in_ns_ = std::max(starts_in_ns_, accepted.starts_in_ns);
                    stream ? stream->take(prompt, accepted) : whole->take(prompt, accepted);
                  },
                  [&](api::Delta& delta) {
                    answering_ = true;
+                   if (!delta.prompt) tokens_ += static_cast<std::int64_t>(delta.token_ids.size());
                    stream ? stream->take(prompt, delta, out_) : whole->take(prompt, std::move(delta));
                  },
                  [&](api::Finished& finished) {
@@ -57,11 +56,30 @@ void Exchange::take(std::size_t prompt, api::BackendEvent&& event) {
              event);
 }
 
+// How it stood with the queue when the request was accepted.
+Headers Exchange::queue_headers() const {
+  Headers headers = {{"x-queue-position", std::to_string(ahead_)}};
+  if (starts_in_ns_ >= 0) headers.emplace_back("x-estimated-start-ms", std::to_string(starts_in_ns_ / 1'000'000));
+  return headers;
+}
+
+const std::string& Exchange::owner() const { return ask_.generations.front().standing.owner; }
+
+bool Exchange::may_begin() const {
+  if (accepted_ < ask_.generations.size()) return false;
+  return answering_ || !ask_.generations.front().standing.timeout_ms;
+}
+
 bool Exchange::flush() {
   if (over_) return true;
-  const bool admitted = accepted_ == ask_.generations.size();
+  const bool admitted = may_begin() || done_ == ask_.generations.size();
   if (ask_.stream && admitted) {
-    if (!connection_->streaming()) connection_->begin_stream("text/event-stream", stream_headers());
+    if (!connection_->streaming()) {
+      Headers headers = queue_headers();
+      headers.emplace_back("Cache-Control", "no-cache");
+      headers.emplace_back("X-Accel-Buffering", "no");
+      connection_->begin_stream("text/event-stream", headers);
+    }
     connection_->stream(std::exchange(out_, {}));
   }
   if (done_ == ask_.generations.size()) {
@@ -84,6 +102,7 @@ void Exchange::finish() {
     connection_->end_stream();
   } else {
     Response response;
+    response.headers = queue_headers();
     response.body = std::get<api::WholeReply>(reply_).write();
     connection_->respond(std::move(response));
   }
@@ -136,6 +155,24 @@ void Exchanges::take(std::vector<api::BackendEvent>&& events) {
   touched_.clear();
 }
 
+std::size_t Exchanges::stop(const std::string& owner, std::string_view request_id) {
+  std::size_t stopped = 0;
+  for (const auto& [connection, exchange] : by_connection_) {
+    if (connection->record().request_id != request_id || exchange->owner() != owner) continue;
+    ++stopped;
+    for (const api::CallId call : exchange->calls()) backend_.stop(call);
+  }
+  return stopped;
+}
+
+void Exchanges::fail_all(const api::ApiError& error) {
+  while (!by_connection_.empty()) {
+    const auto exchange = by_connection_.begin()->second;
+    exchange->fail(error);
+    forget(*exchange, true);
+  }
+}
+
 void Exchanges::abandon(Connection* connection) {
   const auto found = by_connection_.find(connection);
   if (found == by_connection_.end()) return;
@@ -147,6 +184,7 @@ void Exchanges::abandon(Connection* connection) {
 }
 
 void Exchanges::forget(Exchange& exchange, bool cancel) {
+  if (over_) over_(exchange);
   for (const api::CallId call : exchange.calls()) {
     if (cancel) backend_.cancel(call);
     by_call_.erase(call);

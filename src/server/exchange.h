@@ -2,8 +2,9 @@
 // the other.
 //
 // The status line waits until every call is accepted, so that a refusal has its real status, streaming
-// or not. Ends in exactly one of: answered, failed, abandoned (the client went away: its calls are
-// cancelled).
+// or not; where the client has set a timeout it waits for the first token, so that passing it in the
+// queue or in prefill has its status too. Ends in exactly one of: answered, failed, abandoned (the client
+// went away: its calls are cancelled).
 #pragma once
 
 #include <memory>
@@ -33,10 +34,15 @@ class Exchange {
   bool over() const { return over_; }
   bool answering() const { return answering_; }  // some of the answer has been generated
   void abandon() { over_ = true; }
+  void fail(const api::ApiError& error);
+  const std::string& owner() const;  // the name of the key that asked; empty: there are no keys
+  // Prompt and output, all that is known so far.
+  std::int64_t tokens() const { return tokens_; }
 
  private:
-  void fail(const api::ApiError& error);
   void finish();
+  bool may_begin() const;
+  Headers queue_headers() const;
 
   api::Ask ask_;
   std::shared_ptr<Connection> connection_;
@@ -44,6 +50,9 @@ class Exchange {
   std::vector<api::CallId> calls_;  // one a prompt
   std::size_t accepted_ = 0;
   std::size_t done_ = 0;
+  std::int64_t tokens_ = 0;
+  std::int32_t ahead_ = 0;          // in the queue, of the prompt that waits longest
+  std::int64_t starts_in_ns_ = -1;  // likewise
   std::string out_;  // of a stream, not yet given to the connection
   bool answering_ = false;
   bool over_ = false;
@@ -60,10 +69,16 @@ class Exchanges {
   void begin(api::Ask ask, api::ReplyHeading heading, const std::shared_ptr<Connection>& connection,
              const std::string& request_id);
   void take(std::vector<api::BackendEvent>&& events);
+  // Ends the requests of this owner with this id, with what they have. How many there were.
+  std::size_t stop(const std::string& owner, std::string_view request_id);
+  // Ends them all with this error.
+  void fail_all(const api::ApiError& error);
 
   std::size_t count() const { return by_connection_.size(); }
   // Told when a client goes away: whether its answer had begun.
   void when_abandoned(std::function<void(bool answering)> told) { told_ = std::move(told); }
+  // Told when one ends, in whatever way.
+  void when_over(std::function<void(const Exchange&)> told) { over_ = std::move(told); }
 
  private:
   struct Place {
@@ -80,6 +95,7 @@ class Exchanges {
   std::unordered_map<Connection*, std::shared_ptr<Exchange>> by_connection_;
   std::vector<std::shared_ptr<Exchange>> touched_;
   std::function<void(bool)> told_;
+  std::function<void(const Exchange&)> over_;
 };
 
 }  // namespace paternoster::server

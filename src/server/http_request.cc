@@ -80,6 +80,9 @@ struct RequestReader::Impl {
     request.api_key = text_of(message["x-api-key"]);
     request.request_id = text_of(message["x-request-id"]);
     request.if_none_match = text_of(message[http::field::if_none_match]);
+    request.caller = {text_of(message["x-priority"]), text_of(message["x-request-timeout-ms"]),
+                      text_of(message["x-gateway-inference-fairness-id"]),
+                      text_of(message["x-gateway-inference-objective"])};
   }
 
   HttpLimits limits;

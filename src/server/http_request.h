@@ -14,6 +14,14 @@
 
 namespace paternoster::server {
 
+// What headers say of who asks and how much it matters, as they came; empty: not given.
+struct CallerHeaders {
+  std::string priority;     // x-priority
+  std::string timeout_ms;   // x-request-timeout-ms
+  std::string fairness_id;  // x-gateway-inference-fairness-id: the tenant
+  std::string objective;    // x-gateway-inference-objective: the class
+};
+
 struct HttpRequest {
   std::string method;
   std::string path;   // decoded, without the query
@@ -28,6 +36,7 @@ struct HttpRequest {
   std::string api_key;        // x-api-key
   std::string request_id;     // x-request-id
   std::string if_none_match;
+  CallerHeaders caller;
   std::string body;
 
   bool is_head() const { return method == "HEAD"; }

@@ -7,6 +7,7 @@
 
 #include "api/model_reply.h"
 #include "base/json_writer.h"
+#include "server/caller.h"
 #include "server/page_files.h"
 #include "server/service.h"
 
@@ -26,6 +27,7 @@ namespace {
 
 constexpr std::string_view kGet = "GET, HEAD, OPTIONS";
 constexpr std::string_view kPost = "POST, OPTIONS";
+constexpr std::string_view kDelete = "DELETE, OPTIONS";
 constexpr std::size_t kMostIdBytes = 128;
 
 bool lists(std::string_view methods, std::string_view method) {
@@ -85,6 +87,8 @@ const Service::Route* Service::find_route(std::string_view path) {
       {"/models", kGet, &Service::models},
       {"/v1/models/", kGet, &Service::model, false, true},
       {"/models/", kGet, &Service::model, false, true},
+      {"/v1/requests/", kDelete, &Service::cancel_request, false, true},
+      {"/debug/requests", kGet, &Service::debug_requests},
       {"/tokenize", kPost, &Service::tokenize},
       {"/detokenize", kPost, &Service::detokenize},
       {"/health", kGet, &Service::health, true},
@@ -115,7 +119,7 @@ std::optional<api::ApiError> Service::fault_of(const HttpRequest& request) const
                    request.path + " takes " + std::string(route->methods) + " only.");
   }
   if (request.method == "OPTIONS") return {};
-  if (!route->open && !options_.keys.accept(request.authorization, request.api_key)) {
+  if (!route->open && keys_.required() && keys_.find(request.authorization, request.api_key) == nullptr) {
     return api::other_error(401, "authentication_error", "invalid_api_key",
                             "A valid API key is needed: Authorization: Bearer KEY.");
   }
@@ -166,14 +170,14 @@ void Service::handle(ConnectionRef connection, HttpRequest&& request) {
 }
 
 void Service::chat(ConnectionRef connection, HttpRequest&& request) {
-  generate(connection, api::parse_chat(request.body));
+  generate(connection, request, api::parse_chat(request.body));
 }
 
 void Service::completions(ConnectionRef connection, HttpRequest&& request) {
-  generate(connection, api::parse_completion(request.body));
+  generate(connection, request, api::parse_completion(request.body));
 }
 
-void Service::generate(ConnectionRef connection, api::ApiResult<api::Ask> ask) {
+void Service::generate(ConnectionRef connection, const HttpRequest& request, api::ApiResult<api::Ask> ask) {
   const auto refuse = [&](const api::ApiError& error) {
     connection->record().note = error.code;
     connection->respond(error_response(error));
@@ -182,6 +186,15 @@ void Service::generate(ConnectionRef connection, api::ApiResult<api::Ask> ask) {
   counters_.unknown_fields.add(ask->unknown_fields);
   if (!is_served(card_, ask->model)) return refuse(api::model_not_found(ask->model));
   if (backend_.health().readiness == api::Readiness::kLoading) return refuse(api::loading());
+  const KeyTerms* terms = keys_.required() ? keys_.find(request.authorization, request.api_key) : nullptr;
+  auto standing = standing_of(ask->wish, request.caller, terms);
+  if (!standing) return refuse(standing.error());
+  if (terms != nullptr) {
+    const auto now = Clock::now().time_since_epoch();
+    const auto limit = limits_.begin(*terms, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    if (limit) return refuse(*limit);
+  }
+  for (api::Generation& generation : ask->generations) generation.standing = *standing;
   const std::string& id = connection->record().request_id;
   api::ReplyHeading heading;
   heading.route = ask->route;
@@ -244,6 +257,10 @@ void Service::health(ConnectionRef connection, HttpRequest&&) {
   } else if (state.readiness == api::Readiness::kFailed) {
     connection->respond(error_response(
         api::other_error(503, "unavailable_error", "failed", "The engine has stopped working.")));
+  } else if (state.readiness == api::Readiness::kStalled) {
+    connection->respond(error_response(api::other_error(
+        503, "unavailable_error", "stalled",
+        "There is work, but no step has ended for " + std::to_string(state.last_step_age_ns / 1'000'000) + " ms.")));
   } else {
     std::string body;
     JsonObject object(body);

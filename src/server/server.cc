@@ -64,6 +64,7 @@ class Server::Impl {
   void accept();
   void tick();
   void await_signal();
+  void await_hangup();
 
   ServerOptions options_;
   asio::io_context context_{1};
@@ -71,6 +72,8 @@ class Server::Impl {
   asio::steady_timer ticker_{context_};
   asio::steady_timer pause_{context_};
   asio::signal_set signals_{context_};
+  asio::signal_set hangups_{context_};
+  asio::steady_timer drain_timer_{context_};
   std::unique_ptr<Service> service_;
   int exit_code_ = 0;
 };
@@ -143,11 +146,27 @@ void Server::Impl::await_signal() {
   });
 }
 
+void Server::Impl::await_hangup() {
+  hangups_.async_wait([this](const boost::system::error_code& failed, int) {
+    if (failed) return;
+    service_->reload_keys();
+    await_hangup();
+  });
+}
+
 void Server::Impl::drain() {
   if (service_->draining()) return;
   spdlog::info("draining: running requests finish, new ones are refused; a second signal stops at once");
   service_->begin_drain();
-  if (service_->drained()) context_.stop();
+  if (service_->drained()) {
+    context_.stop();
+    return;
+  }
+  if (options_.drain_timeout.count() == 0) return;
+  drain_timer_.expires_after(options_.drain_timeout);
+  drain_timer_.async_wait([this](const boost::system::error_code& aborted) {
+    if (!aborted) service_->end_requests();
+  });
 }
 
 void Server::Impl::stop_at_once() {
@@ -160,6 +179,8 @@ int Server::Impl::run() {
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
     await_signal();
+    hangups_.add(SIGHUP);
+    await_hangup();
   }
   accept();
   tick();

@@ -25,10 +25,12 @@ struct ServerOptions {
   std::size_t max_connections = 4096;
   ConnectionLimits limits;
   ApiKeys keys;
+  std::string key_file;                    // read again on SIGHUP; empty: never
+  std::chrono::seconds drain_timeout{0};   // then what still runs is ended; 0: it may take as long as it takes
   std::vector<std::string> aliases;        // further names of the model
   std::vector<std::string> allowed_hosts;  // names that may stand in Host beside this machine's own
   bool log_json = false;
-  bool handle_signals = true;  // SIGTERM and SIGINT drain, a second one stops at once
+  bool handle_signals = true;  // SIGTERM and SIGINT drain, a second one stops at once; SIGHUP reads keys
   std::string version;
 };
 
@@ -42,7 +44,7 @@ class Server {
   std::uint16_t port() const;
   std::string address() const;  // "http://127.0.0.1:8080"
 
-  // Serves until drained or stopped. 0: drained; 1: stopped with requests under way.
+  // Serves until drained (0; also if the drain's time was up), or stopped with requests under way (1).
   int run();
 
   // From any thread.

@@ -15,7 +15,7 @@ auto status_counters(measure::Registry& registry) {
   return counters;
 }
 
-double started_s() {
+double seconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }

@@ -12,8 +12,8 @@ struct ServerMetrics {
   ServerMetrics(measure::Registry& registry, const std::string& version);
 
   // The statuses that have a cell; others are counted as 500. 499: the client went away.
-  static constexpr std::array<int, 16> kStatuses = {200, 204, 304, 400, 401, 403, 404, 405,
-                                                    408, 413, 415, 431, 499, 500, 501, 503};
+  static constexpr std::array<int, 18> kStatuses = {200, 204, 304, 400, 401, 403, 404, 405,
+                                                    408, 409, 413, 415, 429, 431, 499, 500, 501, 503};
   measure::Counter& responses(int status);
 
   std::array<measure::Counter*, kStatuses.size()> by_status;

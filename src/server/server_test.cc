@@ -40,6 +40,8 @@ class ScriptedBackend final : public api::Backend {
   api::ApiResult<std::string> render(const api::ChatPrompt&) const override { return "ab"; }
   const api::ModelCard& model() const override { return card_; }
   api::Health health() const override { return {api::Readiness::kReady, 1, 0, 0}; }
+  void stop(api::CallId) override {}
+  void list_requests() override {}
   void watch_live(bool) override {}
   void drain() override {}
 

@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
@@ -18,15 +20,21 @@ Service::Service(asio::io_context& context, const ServerOptions& options, api::B
       counters_(metrics.registry(), options.version),
       card_(backend.model()),
       guard_(options.host, options.allowed_hosts),
+      keys_(options.keys),
       log_(options.log_json),
       exchanges_(backend, [this] { return metrics_.retry_after_ms(); }),
       relay_(
           context,
           [this](std::vector<api::BackendEvent>&& events) { exchanges_.take(std::move(events)); },
-          [this](const api::LiveFrame& frame) { show(frame); }) {
+          [this](const api::LiveFrame& frame) { show(frame); },
+          [this](std::vector<api::RequestStatus>&& requests) { answer_debug(std::move(requests)); }) {
   card_.aliases.insert(card_.aliases.end(), options.aliases.begin(), options.aliases.end());
   exchanges_.when_abandoned([this](bool answering) {
     (answering ? counters_.gone_answering : counters_.gone_waiting).add();
+  });
+  exchanges_.when_over([this](const Exchange& exchange) {
+    limits_.charge(exchange.owner(), exchange.tokens());
+    limits_.end(exchange.owner());
   });
   backend_.attach(&relay_);
 }
@@ -58,11 +66,44 @@ void Service::tick(Clock::time_point now) {
   all.reserve(connections_.size());
   for (const auto& [raw, connection] : connections_) all.push_back(connection);
   for (const auto& connection : all) connection->tick(now);
+  watch_progress();
+}
+
+// Says once when an engine with work ends no step any more, and once when it goes on.
+void Service::watch_progress() {
+  const api::Health health = backend_.health();
+  const bool stalled = health.readiness == api::Readiness::kStalled;
+  if (stalled == stall_told_) return;
+  stall_told_ = stalled;
+  if (stalled) {
+    spdlog::error("no step has ended for {} ms: {} run, {} wait; not ready until one ends",
+                  health.last_step_age_ns / 1'000'000, health.running, health.waiting);
+  } else {
+    spdlog::warn("steps end again");
+  }
 }
 
 void Service::begin_drain() {
   draining_ = true;
   backend_.drain();
+}
+
+void Service::end_requests() {
+  spdlog::warn("the drain's time is up: {} requests end with an error", exchanges_.count());
+  api::ApiError error = api::draining();
+  error.message = "The server has shut down before the answer was complete.";
+  exchanges_.fail_all(error);
+}
+
+void Service::reload_keys() {
+  if (options_.key_file.empty()) return;
+  auto keys = ApiKeys::read(options_.key_file);
+  if (keys) {
+    keys_ = std::move(*keys);
+    spdlog::info("the keys were read again");
+  } else {
+    spdlog::error("{}; the keys read before stay", keys.error().message);
+  }
 }
 
 bool Service::drained() const {

@@ -14,6 +14,7 @@
 #include "server/access_log.h"
 #include "server/exchange.h"
 #include "server/host_guard.h"
+#include "server/key_limits.h"
 #include "server/relay.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
@@ -30,6 +31,10 @@ class Service final : public RequestHandler {
   void accept(boost::asio::ip::tcp::socket socket);
   void tick(Clock::time_point now);
   void begin_drain();
+  // The drain's time is up: what still runs ends with an error.
+  void end_requests();
+  // Reads the key file anew. If it is not right, what was read before stays.
+  void reload_keys();
   // Draining, and everybody has had the answer.
   bool drained() const;
   bool busy() const { return exchanges_.count() > 0; }
@@ -51,7 +56,8 @@ class Service final : public RequestHandler {
 
   void chat(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void completions(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
-  void generate(const std::shared_ptr<Connection>& connection, api::ApiResult<api::Ask> ask);
+  void generate(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+                api::ApiResult<api::Ask> ask);
   void models(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void model(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void tokenize(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
@@ -59,10 +65,16 @@ class Service final : public RequestHandler {
   void health(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void live_health(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void metrics(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
+  void cancel_request(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
+  void debug_requests(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void props(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void live(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
   void page(const std::shared_ptr<Connection>& connection, HttpRequest&& request);
 
+  // The name of the key that asks; empty where there are no keys.
+  std::string owner_of(const HttpRequest& request) const;
+  void answer_debug(std::vector<api::RequestStatus>&& requests);
+  void watch_progress();
   void ask_clerk(const std::shared_ptr<Connection>& connection,
                  std::function<api::ApiResult<std::string>()> work);
   void show(const api::LiveFrame& frame);
@@ -75,12 +87,17 @@ class Service final : public RequestHandler {
   ServerMetrics counters_;
   api::ModelCard card_;
   HostGuard guard_;
+  ApiKeys keys_;
+  KeyLimits limits_;
   AccessLog log_;
   Exchanges exchanges_;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
   std::unordered_set<Connection*> watchers_;  // of the live feed
   Relay relay_;
   boost::asio::thread_pool clerk_{1};
+  // Who waits for the backend's list of requests, and whose they may see.
+  std::vector<std::pair<std::shared_ptr<Connection>, std::string>> list_readers_;
+  bool stall_told_ = false;
   std::uint64_t named_ = 0;
   bool draining_ = false;
 };

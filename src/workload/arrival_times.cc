@@ -12,13 +12,13 @@
 namespace paternoster::workload {
 namespace {
 
-std::unexpected<Error> bad(std::string_view text) {
+std::unexpected<Error> not_arrivals(std::string_view text) {
   return failure(ErrorCode::kInvalidArgument,
                  "'" + std::string(text) + "' is not an arrival process: write poisson, gamma:0.5, "
                  "constant, burst:16, diurnal:1h:0.8, at-once, closed:32 or closed:32:500ms");
 }
 
-bool read_number(std::string_view text, double least, double most, double& value) {
+bool read_between(std::string_view text, double least, double most, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
 }
@@ -64,11 +64,11 @@ Result<Arrivals> parse_arrivals(std::string_view text) {
     arrivals.kind = Arrivals::Kind::kAtOnce;
     return arrivals;
   }
-  if (name == "gamma" && read_number(rest, 0.01, 1000, arrivals.shape)) {
+  if (name == "gamma" && read_between(rest, 0.01, 1000, arrivals.shape)) {
     arrivals.kind = Arrivals::Kind::kGamma;
     return arrivals;
   }
-  if (name == "burst" && read_number(rest, 1, 1e6, number)) {
+  if (name == "burst" && read_between(rest, 1, 1e6, number)) {
     arrivals.kind = Arrivals::Kind::kBurst;
     arrivals.burst = static_cast<std::int32_t>(number);
     return arrivals;
@@ -78,21 +78,21 @@ Result<Arrivals> parse_arrivals(std::string_view text) {
   rest = rest.substr(0, second);
   if (name == "diurnal") {
     const auto period = parse_duration(rest);
-    if (!period || *period <= 0 || !read_number(tail, 0, 1, arrivals.depth)) return bad(text);
+    if (!period || *period <= 0 || !read_between(tail, 0, 1, arrivals.depth)) return not_arrivals(text);
     arrivals.kind = Arrivals::Kind::kDiurnal;
     arrivals.period_ns = *period;
     return arrivals;
   }
-  if (name == "closed" && read_number(rest, 1, 1e6, number)) {
+  if (name == "closed" && read_between(rest, 1, 1e6, number)) {
     arrivals.kind = Arrivals::Kind::kClosed;
     arrivals.streams = static_cast<std::int32_t>(number);
     if (second == std::string_view::npos) return arrivals;
     const auto think = parse_duration(tail);
-    if (!think) return bad(text);
+    if (!think) return not_arrivals(text);
     arrivals.think_ns = *think;
     return arrivals;
   }
-  return bad(text);
+  return not_arrivals(text);
 }
 
 std::vector<std::int64_t> arrival_times(const Arrivals& arrivals, double rate, std::size_t count,

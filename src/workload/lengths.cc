@@ -8,12 +8,12 @@
 namespace paternoster::workload {
 namespace {
 
-std::unexpected<Error> bad(std::string_view text, std::string_view why) {
+std::unexpected<Error> not_lengths(std::string_view text, std::string_view why) {
   return failure(ErrorCode::kInvalidArgument,
                  "'" + std::string(text) + "' is not a length distribution: " + std::string(why));
 }
 
-bool read_number(std::string_view text, double& value) {
+bool read_plain(std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= kMostTokens;
 }
@@ -37,13 +37,13 @@ Result<Lengths> read_empirical(std::string_view text, const std::string& path) {
   for (int number = 1; std::getline(in, line); ++number) {
     double value = 0;
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!read_number(line, value) || value < 1) {
+    if (!read_plain(line, value) || value < 1) {
       return failure(ErrorCode::kInvalidFile, path + ":" + std::to_string(number) + ": '" + line +
                                                   "' is not a number of tokens");
     }
     lengths.values.push_back(static_cast<std::int32_t>(value));
   }
-  if (lengths.values.empty()) return bad(text, "the file has no lengths");
+  if (lengths.values.empty()) return not_lengths(text, "the file has no lengths");
   return lengths;
 }
 
@@ -71,7 +71,7 @@ std::int32_t Lengths::draw(RandomStream& random) const {
 Result<Lengths> parse_lengths(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    return bad(text, "write fixed:512, uniform:128-1024, exponential:128, lognormal:200:0.8 or "
+    return not_lengths(text, "write fixed:512, uniform:128-1024, exponential:128, lognormal:200:0.8 or "
                      "empirical:FILE");
   }
   const std::string_view name = text.substr(0, colon);
@@ -79,7 +79,7 @@ Result<Lengths> parse_lengths(std::string_view text) {
   if (name == "empirical") return read_empirical(text, std::string(rest));
   Lengths lengths;
   const auto parts = split(rest, name == "uniform" ? '-' : ':');
-  if (!read_number(parts[0], lengths.first) || lengths.first <= 0) return bad(text, "the first number");
+  if (!read_plain(parts[0], lengths.first) || lengths.first <= 0) return not_lengths(text, "the first number");
   std::size_t used = 1;
   if (name == "fixed") {
     lengths.kind = Lengths::Kind::kFixed;
@@ -87,22 +87,22 @@ Result<Lengths> parse_lengths(std::string_view text) {
     lengths.kind = Lengths::Kind::kExponential;
   } else if (name == "uniform" || name == "lognormal") {
     lengths.kind = name == "uniform" ? Lengths::Kind::kUniform : Lengths::Kind::kLogNormal;
-    if (parts.size() < 2 || !read_number(parts[1], lengths.second)) return bad(text, "the second number");
+    if (parts.size() < 2 || !read_plain(parts[1], lengths.second)) return not_lengths(text, "the second number");
     used = 2;
   } else {
-    return bad(text, "there is no '" + std::string(name) + "'");
+    return not_lengths(text, "there is no '" + std::string(name) + "'");
   }
   if (lengths.kind == Lengths::Kind::kUniform && lengths.second < lengths.first) {
-    return bad(text, "the most is below the least");
+    return not_lengths(text, "the most is below the least");
   }
   const bool has_tail = name == "exponential" || name == "lognormal";
   if (has_tail && parts.size() == used + 1) {
     double cap = 0;
-    if (!read_number(parts[used], cap) || cap < 1) return bad(text, "the cap");
+    if (!read_plain(parts[used], cap) || cap < 1) return not_lengths(text, "the cap");
     lengths.cap = static_cast<std::int32_t>(cap);
     ++used;
   }
-  if (parts.size() != used) return bad(text, "too many numbers");
+  if (parts.size() != used) return not_lengths(text, "too many numbers");
   return lengths;
 }
 

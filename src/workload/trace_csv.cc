@@ -41,12 +41,12 @@ bool read_all(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::unexpected<RowError> bad(std::string_view text, std::string_view what) {
+std::unexpected<RowError> bad_cell(std::string_view text, std::string_view what) {
   return std::unexpected("'" + std::string(text.substr(0, 80)) + "' is not " + std::string(what));
 }
 
 // Tokens are whole numbers, though some files write 12.0.
-bool read_tokens(std::string_view text, std::int32_t& tokens) {
+bool read_cell(std::string_view text, std::int32_t& tokens) {
   double value = 0;
   if (!read_all(text, value) || value != std::floor(value) || value < 0 || value > kMostTokens) return false;
   tokens = static_cast<std::int32_t>(value);
@@ -160,16 +160,16 @@ std::expected<std::optional<TraceRow>, RowError> CsvRows::read(std::string_view 
                            std::to_string(columns_));
   }
   TraceRow row;
-  if (!read_tokens(fields[input_], row.input_tokens)) return bad(fields[input_], "a number of tokens");
-  if (!read_tokens(fields[output_], row.output_tokens)) return bad(fields[output_], "a number of tokens");
+  if (!read_cell(fields[input_], row.input_tokens)) return bad_cell(fields[input_], "a number of tokens");
+  if (!read_cell(fields[output_], row.output_tokens)) return bad_cell(fields[output_], "a number of tokens");
   if (format_ == TraceFormat::kAzure) {
     const auto at = parse_timestamp(fields[time_]);
-    if (!at) return bad(fields[time_], "a time like 2023-11-16 18:17:03.97");
+    if (!at) return bad_cell(fields[time_], "a time like 2023-11-16 18:17:03.97");
     row.at_ns = *at;
   } else if (timed()) {
     double seconds = 0;
     if (!read_all(fields[time_], seconds) || !(seconds >= 0 && seconds < 9e9)) {
-      return bad(fields[time_], "a time in seconds");
+      return bad_cell(fields[time_], "a time in seconds");
     }
     row.at_ns = std::llround(seconds * 1e9);
   }

@@ -15,7 +15,7 @@ std::optional<double> number_of(const boost::json::object& object, const char* n
   return error ? std::nullopt : std::optional(number);
 }
 
-bool read_tokens(const boost::json::object& object, const char* name, std::int32_t& tokens) {
+bool read_member(const boost::json::object& object, const char* name, std::int32_t& tokens) {
   const auto number = number_of(object, name);
   if (!number || *number < 0 || *number > kMostTokens) return false;
   tokens = static_cast<std::int32_t>(*number);
@@ -70,10 +70,10 @@ std::expected<JsonRow, RowError> read_json_row(std::string_view line) {
   const auto stamp = number_of(object, "timestamp");
   if (!stamp || *stamp < 0 || *stamp > 9e12) return std::unexpected("\"timestamp\" must be a number from 0");
   json.stamp = *stamp;
-  if (!read_tokens(object, "input_length", json.row.input_tokens)) {
+  if (!read_member(object, "input_length", json.row.input_tokens)) {
     return std::unexpected("\"input_length\" must be a whole number of tokens");
   }
-  if (!read_tokens(object, "output_length", json.row.output_tokens)) {
+  if (!read_member(object, "output_length", json.row.output_tokens)) {
     return std::unexpected("\"output_length\" must be a whole number of tokens");
   }
   if (!read_blocks(object, json.row.blocks)) {

@@ -42,7 +42,7 @@ TokenId token_of(std::uint64_t key, std::uint64_t position) {
   return static_cast<TokenId>((word ^ (word >> 31)) & 0x7FFFFFFFu);
 }
 
-std::unexpected<Error> bad(std::string message) {
+std::unexpected<Error> bad_workload(std::string message) {
   return failure(ErrorCode::kInvalidArgument, std::move(message));
 }
 
@@ -75,20 +75,20 @@ Source::Source(Description description)
 
 Result<void> Source::check() const {
   const Description& of = description_;
-  if (!of.trace && classes_.empty()) return bad("a workload needs a trace or lengths of prompts and answers");
-  if (!of.trace && !of.arrivals) return bad("a workload without a trace needs an arrival process");
+  if (!of.trace && classes_.empty()) return bad_workload("a workload needs a trace or lengths of prompts and answers");
+  if (!of.trace && !of.arrivals) return bad_workload("a workload without a trace needs an arrival process");
   if (of.trace && !of.trace->timed && !of.arrivals) {
-    return bad("the trace has lengths but no times: it needs an arrival process");
+    return bad_workload("the trace has lengths but no times: it needs an arrival process");
   }
-  if (!(of.rate > 0 && of.rate <= 1e9)) return bad("the rate must be above 0 requests a second");
-  if (!(of.speed > 0 && of.speed <= 1e9)) return bad("the speed must be above 0");
+  if (!(of.rate > 0 && of.rate <= 1e9)) return bad_workload("the rate must be above 0 requests a second");
+  if (!(of.speed > 0 && of.speed <= 1e9)) return bad_workload("the speed must be above 0");
   for (const ClassOfWork& one : classes_) {
-    if (!(one.share > 0)) return bad("the share of class '" + one.name + "' must be above 0");
+    if (!(one.share > 0)) return bad_workload("the share of class '" + one.name + "' must be above 0");
   }
   for (const Tenant& one : tenants_) {
-    if (!(one.share > 0)) return bad("the share of tenant '" + one.name + "' must be above 0");
+    if (!(one.share > 0)) return bad_workload("the share of tenant '" + one.name + "' must be above 0");
   }
-  if (of.prefix_count < 1) return bad("there must be at least one shared prefix");
+  if (of.prefix_count < 1) return bad_workload("there must be at least one shared prefix");
   return {};
 }
 

@@ -1,7 +1,7 @@
 """Routes and fields in one place: the tests walk through it, docs/api.md tells it."""
 
 GET_ROUTES = ["/v1/models", "/models", "/v1/models/smollm2", "/health", "/health/live", "/health/ready",
-              "/metrics", "/props", "/", "/app.js", "/style.css"]
+              "/metrics", "/props", "/debug/requests", "/", "/app.js", "/style.css"]
 POST_ROUTES = ["/v1/chat/completions", "/chat/completions", "/v1/completions", "/completions",
                "/tokenize", "/detokenize"]
 
@@ -15,7 +15,8 @@ GOOD = {
     "presence_penalty": 0.5, "frequency_penalty": -0.5, "repetition_penalty": 1.1, "repeat_penalty": 1.1,
     "logit_bias": {"100": -100, "200": 5.5}, "return_token_ids": True, "include_stop_str_in_output": True,
     "cache_salt": "mine", "user": "someone", "metadata": {"a": "b"}, "store": False,
-    "service_tier": "auto", "model": "org/alias-model", "response_format": {"type": "text"},
+    "service_tier": "flex", "safety_identifier": "someone", "priority": -3, "timeout_ms": 600000,
+    "expected_tokens": 3, "model": "org/alias-model", "response_format": {"type": "text"},
     "a_field_nobody_knows": [1, 2, 3],
 }
 
@@ -30,5 +31,6 @@ BAD = [
     ("stream", "true"), ("stream_options", {"include_usage": True}), ("max_tokens", -1),
     ("max_tokens", "many"), ("best_of", 5), ("cache_salt", "x" * 300), ("model", 5),
     ("response_format", {"type": "json_object"}), ("structured_outputs", {"json": {}}),
-    ("grammar", "root ::= x"),
+    ("grammar", "root ::= x"), ("priority", 1.5), ("priority", "high"), ("priority", 1001), ("timeout_ms", 0),
+    ("timeout_ms", "soon"), ("service_tier", "gold"), ("user", "x" * 129), ("user", 5), ("expected_tokens", 0),
 ]

@@ -47,6 +47,23 @@ def test_wrong_flags_exit_2(flags):
     assert result.returncode == 2 and len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("flags, words", [
+    (["--preset", "best"], "there are"), (["--order", "random"], "fcfs, priority"),
+    (["--itl-target", "50ms"], "latency_target"), (["--itl-target", "soon", "--preset", "home"], "--itl-target"),
+    (["--slice-tokens", "64"], "sliced"),
+    (["--swap-memory", "1G"], "--relief swap"), (["--window", "1s", "--preset", "orca"], "--boarding window"),
+    (["--ageing", "5s", "--order", "fair"], "--order priority"), (["--window", "0s", "--preset", "window"], "above 0")])
+def test_scheduling_that_makes_no_sense_exits_2_and_says_why(flags, words):
+    result = run(*flags)
+    assert result.returncode == 2 and words in last_line(result)
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_choices_that_do_not_go_together_are_refused():
+    result = run(served.need(served.SMOLLM2), "--kv-tokens", "4096", "--preset", "static", "--order", "multilevel")
+    assert result.returncode == 1 and "multilevel" in last_line(result)
+
+
 def test_help_names_every_stable_flag():
     text = run("--help").stdout
     for flag in ("--host", "--port", "--max-seqs", "--max-len", "--kv-tokens", "--kv-memory", "--kv-type", "--step-tokens",

@@ -2,6 +2,7 @@ import signal
 import threading
 
 import httpx
+import pytest
 import served
 
 from conftest import Api, api
@@ -39,6 +40,29 @@ def test_sigterm_lets_streams_finish_and_refuses_new_ones():
         reader.join()
         assert "data: [DONE]" in lines and sum(line.startswith("data: {") for line in lines) > 500
         assert server.process.wait(10) == 0
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_drain_has_an_end(stream):
+    with api("--kv-tokens", "8192", "--drain-timeout", "1") as server:
+        answers = []
+
+        def ask():
+            body = {"prompt": "Count:", "max_tokens": 3000, "ignore_eos": True, "stream": stream}
+            answers.append(server.http.post("/v1/completions", json=body))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert served.eventually(lambda: server.running() == 1)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20 * served.PATIENCE) == 0
+        asking.join()
+    answer = answers[0]
+    if stream:
+        assert answer.status_code == 200 and answer.text.rstrip().endswith("data: [DONE]")
+    else:
+        assert answer.status_code == 503
+    assert '"code":"draining"' in answer.text and "before the answer was complete" in answer.text
 
 
 def test_sigterm_ends_an_idle_server_at_once():

@@ -47,10 +47,10 @@ def test_a_request_is_counted_once_everywhere(server):
     assert grown("vllm:generation_tokens", "_total") == 9
     assert grown("paternoster_requests_finished", "_total", reason="length") == 1
     assert grown("vllm:request_success", "_total", finished_reason="length") == 1
-    assert grown("paternoster_ttft_seconds", "_count") == 1
-    assert grown("paternoster_itl_seconds", "_count") == 8
-    assert grown("paternoster_tpot_seconds", "_count") == 1
-    assert grown("paternoster_e2e_seconds", "_count") == 1
+    for name, times in {"ttft": 1, "itl": 8, "tpot": 1, "e2e": 1, "queue": 1}.items():
+        assert grown(f"paternoster_{name}_seconds", "_count", **{"class": "default"}) == times
+        assert grown(f"paternoster_{name}_seconds", "_count", **{"class": "flex"}) == 0
+    assert grown("vllm:inter_token_latency_seconds", "_count") == 8
     assert grown("paternoster_request_output_tokens", "_sum") == 9
     prompt = grown("paternoster_request_prompt_tokens", "_sum")
     assert prompt == grown("vllm:prompt_tokens", "_total") == grown("vllm:prefix_cache_queries", "_total")
@@ -60,9 +60,13 @@ def test_histograms_are_cumulative(server):
     for family in families(server).values():
         if family.type != "histogram":
             continue
-        buckets = [one.value for one in family.samples if one.name.endswith("_bucket")]
-        assert buckets == sorted(buckets), family.name
-        assert buckets[-1] == sample(family, "_count")
+        cells = {}
+        for one in family.samples:
+            labels = tuple(sorted((key, value) for key, value in one.labels.items() if key != "le"))
+            cells.setdefault(labels, {}).setdefault(one.name.removeprefix(family.name), []).append(one.value)
+        for cell in cells.values():
+            assert cell["_bucket"] == sorted(cell["_bucket"]), family.name
+            assert cell["_bucket"][-1] == cell["_count"][0]
 
 
 def test_a_scrape_is_quick(server):

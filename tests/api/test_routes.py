@@ -61,5 +61,6 @@ def test_props_tell_the_model(server):
 def test_the_page_is_cached_by_etag(server):
     page = server.http.get("/")
     assert "text/html" in page.headers["content-type"]
+    assert "unsafe" not in page.headers["content-security-policy"]
     again = server.http.get("/", headers={"If-None-Match": page.headers["etag"]})
     assert again.status_code == 304 and again.content == b""

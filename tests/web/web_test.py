@@ -313,6 +313,16 @@ class Crowded(Page):
             stream.stop()
         self.finished(page)
 
+    def test_tenants_and_classes_are_seen(self):
+        page = self.open()
+        streams = [Stream(self.server, tokens=3000, user="alice"),
+                   Stream(self.server, tokens=3000, user="bob", service_tier="flex")]
+        expect(page.locator(".row", has_text="alice")).to_contain_text("decode", timeout=20_000)
+        expect(page.locator(".row", has_text="bob")).to_contain_text("flex · decode", timeout=20_000)
+        expect(page.locator("#live-groups")).to_have_text("alice 1 · bob 1 · flex 1")
+        for stream in streams:
+            stream.stop()
+
     def test_sixty_four_rows_fit(self):
         page = self.open()
         streams = [Stream(self.server, f"Number {n}", tokens=60) for n in range(64)]

@@ -1,0 +1,106 @@
+#include "engine/request_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace paternoster::engine {
+namespace {
+
+bool goes_by_class(const scheduler::Scheduler& scheduler) {
+  return scheduler.config().choices.order == scheduler::Order::kPriority;
+}
+
+using Reasons = std::unordered_map<SequenceId, scheduler::WaitReason>;
+
+Reasons reasons_of(const scheduler::Scheduler& scheduler) {
+  std::vector<scheduler::Waiting> waiting;
+  scheduler.list_waiting(waiting);
+  Reasons reasons;
+  for (const scheduler::Waiting& one : waiting) reasons[one.sequence] = one.reason;
+  return reasons;
+}
+
+api::ChoiceStatus status_of(const CallBook::Call& call, std::int32_t number, const Reasons& reasons) {
+  const CallBook::Choice& choice = call.choices[static_cast<std::size_t>(number)];
+  api::ChoiceStatus status;
+  status.choice = number;
+  status.output = choice.output;
+  const SequenceId sequence{call.first_sequence.value + static_cast<std::uint64_t>(number)};
+  const auto waiting = reasons.find(sequence);
+  if (choice.over) {
+    status.state = "finished";
+  } else if (waiting == reasons.end()) {
+    status.state = choice.output > 0 ? "decode" : "prefill";
+  } else {
+    status.state = call.preemptions > 0 ? "preempted" : "waiting";
+    if (waiting->second != scheduler::WaitReason::kNone) status.reason = scheduler::to_string(waiting->second);
+  }
+  return status;
+}
+
+api::RequestStatus status_of(const CallBook::Call& call, std::int64_t now_ns, const Reasons& reasons) {
+  api::RequestStatus status;
+  status.request_id = call.prepared.request_id;
+  status.standing = call.prepared.standing;
+  status.age_ns = now_ns - call.prepared.arrived_ns;
+  if (call.deadline_ns != 0) status.deadline_in_ns = call.deadline_ns - now_ns;
+  status.prompt = call.usage.prompt_tokens;
+  status.cached = call.usage.cached_tokens;
+  status.max_output = call.prepared.max_tokens;
+  status.preemptions = call.preemptions;
+  for (std::size_t choice = 0; choice < call.choices.size(); ++choice) {
+    status.choices.push_back(status_of(call, static_cast<std::int32_t>(choice), reasons));
+  }
+  return status;
+}
+
+}  // namespace
+
+std::int32_t requests_ahead(const CallBook& calls, const scheduler::Scheduler& scheduler, std::int32_t priority) {
+  if (!goes_by_class(scheduler)) return scheduler.stats().queued_requests;
+  return static_cast<std::int32_t>(std::ranges::count_if(calls.all(), [&](const auto& entry) {
+    const CallBook::Call& call = *entry.second;
+    return call.boarded_ns == 0 && call.accepted && call.prepared.standing.priority <= priority;
+  }));
+}
+
+std::vector<api::RequestStatus> list_requests(const CallBook& calls, const scheduler::Scheduler& scheduler,
+                                              std::int64_t now_ns, const EstimateWait& wait_ns) {
+  const Reasons reasons = reasons_of(scheduler);
+  std::vector<const CallBook::Call*> ordered;
+  for (const auto& [id, call] : calls.all()) ordered.push_back(call.get());
+  const bool by_class = goes_by_class(scheduler);
+  std::ranges::sort(ordered, {}, [&](const CallBook::Call* call) {
+    return std::pair(by_class ? call->prepared.standing.priority : 0, call->prepared.call);
+  });
+  std::vector<api::RequestStatus> list;
+  std::int32_t ahead = 0;
+  for (const CallBook::Call* call : ordered) {
+    api::RequestStatus& status = list.emplace_back(status_of(*call, now_ns, reasons));
+    if (call->boarded_ns != 0) continue;
+    status.ahead = ahead++;
+    status.starts_in_ns = wait_ns(*status.ahead);
+  }
+  return list;
+}
+
+std::string describe(const scheduler::Scheduler& scheduler, const CallBook& calls) {
+  const scheduler::Stats stats = scheduler.stats();
+  std::string text = fmt::format("{} run, {} wait ({} parked); blocks: {} used, {} cached, {} free, {} reserved",
+                                 stats.running, stats.waiting, stats.parked, stats.blocks_used, stats.blocks_cached,
+                                 stats.blocks_free, stats.blocks_reserved);
+  std::vector<scheduler::Waiting> waiting;
+  scheduler.list_waiting(waiting);
+  constexpr std::size_t kMost = 20;
+  for (std::size_t i = 0; i < std::min(waiting.size(), kMost); ++i) {
+    const CallBook::Call* call = calls.find(waiting[i].request);
+    text += fmt::format("\n  sequence {} of {} waits: {}", waiting[i].sequence.value,
+                        call == nullptr ? "?" : call->prepared.request_id, scheduler::to_string(waiting[i].reason));
+  }
+  return text;
+}
+
+}  // namespace paternoster::engine
