@@ -3,7 +3,8 @@
 //
 //   {step, step_ms, tokens_per_second, running, waiting,
 //    kv: {used, cached, free, total, block_tokens},
-//    sequences: [{id, request, tenant, class, choice, state: "prefill" | "decode" | "waiting" | "preempted",
+//    engines: [{step, step_ms, running, waiting, kv_used, kv_total}], empty if there is only one,
+//    sequences: [{id, engine, request, tenant, class, choice, state: "prefill" | "decode" | "waiting" | "preempted",
 //                 reason, tokens, computed, prompt, output, max_output}]}
 
 export const kColumns = 240;   // steps remembered
@@ -30,8 +31,8 @@ export function reasonWords(reason) {
   return kReasons[reason] ?? String(reason ?? '').replaceAll('_', ' ');
 }
 
-// How many sequences each tenant and each class has in a frame: "alice 2 · bob 1 · flex 1". Empty when
-// there is nothing to tell apart.
+// How many sequences each tenant, each class and each engine has in a frame: "alice 2 · bob 1 · flex 1 ·
+// engine 0: 2 · engine 1: 1". Empty when there is nothing to tell apart.
 export function groupWords(frame) {
   const tenants = new Map();
   const classes = new Map();
@@ -39,7 +40,9 @@ export function groupWords(frame) {
     if (tenant) tenants.set(tenant, (tenants.get(tenant) ?? 0) + 1);
     if (group && group !== 'default') classes.set(group, (classes.get(group) ?? 0) + 1);
   }
-  return [...[...tenants].sort(), ...[...classes].sort()].map(([name, count]) => `${name} ${count}`).join(' · ');
+  const groups = [...[...tenants].sort(), ...[...classes].sort()].map(([name, count]) => `${name} ${count}`);
+  const engines = (frame?.engines ?? []).map(({running}, number) => `engine ${number}: ${running}`);
+  return [...groups, ...engines].join(' · ');
 }
 
 export class Lift {

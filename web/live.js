@@ -164,7 +164,7 @@ export class Live {
       }
     }
     rows.forEach((row, index) => {
-      if (!this.#nodes.has(row)) this.#nodes.set(row, newRow(row));
+      if (!this.#nodes.has(row)) this.#nodes.set(row, newRow(row, this.#lift.frame?.engines?.length > 1));
       const node = this.#nodes.get(row);
       if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null);
       this.#fill(node, row);
@@ -187,11 +187,12 @@ export class Live {
   }
 }
 
-function newRow(row) {
+function newRow(row, severalEngines) {
   const node = element('li', 'row');
   node.dataset.sequence = row.id;
   node.title = `sequence ${row.id}, request ${row.last.request ?? '?'}, class ${row.last.class ?? 'default'}` +
-      (row.last.tenant ? `, tenant ${row.last.tenant}` : '');
+      (row.last.tenant ? `, tenant ${row.last.tenant}` : '') +
+      (severalEngines ? `, engine ${row.last.engine}` : '');
   node.append(element('span', 'row-label'), element('span', 'row-words'));
   return node;
 }

@@ -2,8 +2,8 @@
 // a fleet of remote ones).
 //
 // Threads: every method of Backend may be called from any thread, never blocks for longer than its own
-// small work, and never throws. Outlet's methods are called by one thread of the backend and must
-// return at once. A backend outlives every call into it; the outlet outlives the backend's thread, or
+// small work, and never throws. Outlet's methods are called by one thread of the backend at a time and
+// must return at once. A backend outlives every call into it; the outlet outlives the backend's thread, or
 // is detached first (attach(nullptr) returns only when no delivery is under way).
 #pragma once
 
@@ -46,6 +46,7 @@ struct ModelCard {
   std::int32_t max_seqs = 0;
   std::int32_t kv_tokens = 0;
   std::int32_t block_tokens = 0;
+  std::int32_t engines = 1;            // that share the seats and the KV cache
   std::vector<std::pair<std::string, std::string>> scheduling;  // preset and choices, by name
   std::string chat_template;           // empty: none
   std::string chat_refusal;            // why the chat route is closed; empty: it is open

@@ -20,6 +20,7 @@ const char* state_word(LiveState state) {
 void append_sequence(std::string& out, const LiveSequence& sequence) {
   JsonObject object(out);
   object.field("id", sequence.id)
+      .field("engine", sequence.engine)
       .field("request", sequence.request)
       .field("tenant", sequence.tenant)
       .field("class", sequence.service_class)
@@ -56,6 +57,19 @@ void append_json(std::string& out, const LiveFrame& frame) {
       .field("total", frame.kv_used + frame.kv_cached + frame.kv_free)
       .field("block_tokens", frame.kv_block_tokens)
       .end();
+  object.key("engines") += '[';
+  for (const LiveEngine& engine : frame.engines) {
+    if (&engine != frame.engines.data()) out += ',';
+    JsonObject(out)
+        .field("step", engine.step)
+        .field("step_ms", rounded(static_cast<double>(engine.step_ns) / 1e6))
+        .field("running", engine.running)
+        .field("waiting", engine.waiting)
+        .field("kv_used", engine.kv_used)
+        .field("kv_total", engine.kv_total)
+        .end();
+  }
+  out += ']';
   object.key("sequences") += '[';
   for (const LiveSequence& sequence : frame.sequences) {
     if (&sequence != frame.sequences.data()) out += ',';

@@ -12,6 +12,7 @@ enum class LiveState : std::uint8_t { kPrefill, kDecode, kWaiting, kPreempted };
 
 struct LiveSequence {
   std::uint64_t id = 0;
+  std::int32_t engine = 0;  // which of LiveFrame::engines has it
   std::string request;  // Generation::request_id
   std::string tenant;   // empty: nobody in particular
   const char* service_class = "default";
@@ -25,6 +26,16 @@ struct LiveSequence {
   std::int32_t max_output = 0;
 };
 
+// One of several engines that are shown together.
+struct LiveEngine {
+  std::uint64_t step = 0;
+  std::int64_t step_ns = 0;
+  std::int32_t running = 0;
+  std::int32_t waiting = 0;
+  std::int32_t kv_used = 0;  // blocks
+  std::int32_t kv_total = 0;
+};
+
 struct LiveFrame {
   std::uint64_t step = 0;
   std::int64_t step_ns = 0;
@@ -35,6 +46,7 @@ struct LiveFrame {
   std::int32_t kv_cached = 0;
   std::int32_t kv_free = 0;
   std::int32_t kv_block_tokens = 0;
+  std::vector<LiveEngine> engines;      // empty: there is one, and the frame is its
   std::vector<LiveSequence> sequences;  // the first few hundred are enough
 };
 

@@ -85,6 +85,7 @@ std::string props_body(const ModelCard& card, const Health& health, std::string_
       .field("total_slots", card.max_seqs)
       .field("kv_tokens", card.kv_tokens)
       .field("kv_block_tokens", card.block_tokens)
+      .field("engines", card.engines)
       .field("chat_template", card.chat_template);
   JsonObject scheduling(object.key("scheduling"));
   for (const auto& [name, choice] : card.scheduling) scheduling.field(name, choice);

@@ -49,6 +49,8 @@ Result<engine::EngineOptions> engine_options(const ServeOptions& options) {
   engine.step_tokens = options.step_tokens;
   engine.max_queue = options.max_queue;
   engine.threads = options.threads;
+  engine.instances = options.instances;
+  engine.placement = options.placement;
   engine.preset = options.preset;
   engine.choices = options.choices;
   engine.tuning = options.tuning;

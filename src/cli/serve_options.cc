@@ -166,6 +166,22 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
            "orders shortest, multilevel: a wait after which nobody new is preferred");
 }
 
+void add_instances(CLI::App& app, ServeOptions& options) {
+  auto* instances = app.add_option("--instances", options.instances,
+                                   "engines in this process, which share threads, seats and KV cache evenly")
+                        ->check(CLI::Range(1, 256));
+  app.add_option_function<std::string>(
+         "--placement",
+         [&options](const std::string& word) {
+           const auto placement = fleet::placement_of(word);
+           if (!placement) throw CLI::ValidationError("--placement", placement.error().message);
+           options.placement = *placement;
+         },
+         "which engine a request goes to: round_robin, least_loaded (fewest requests), max_min (least "
+         "estimated time), prefix (whoever knows its beginning)")
+      ->needs(instances);
+}
+
 void add_options(CLI::App& app, ServeOptions& options) {
   app.add_option("model,--model", options.model, "a GGUF file, or a name that `pull` knows");
   app.add_option("--host", options.host, "address to listen on");
@@ -173,6 +189,7 @@ void add_options(CLI::App& app, ServeOptions& options) {
       ->check(CLI::Range(0, 65535));
   add_limits(app, options);
   add_scheduling(app, options);
+  add_instances(app, options);
   app.add_option("--api-key-file", options.api_key_file,
                  "file with one API key a line, and its terms (docs/api.md); read again on SIGHUP");
   app.add_flag("--log-json", options.log_json, "log one JSON object a line");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fleet/choices.h"
 #include "scheduler/choice_names.h"
 #include "scheduler/choices.h"
 #include "kernels/kv_type.h"
@@ -26,6 +27,8 @@ struct ServeOptions {
   std::int32_t step_tokens = 512;
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;
+  std::int32_t instances = 1;
+  fleet::Placement placement = fleet::Placement::kLeastLoaded;
   std::string preset;
   scheduler::ChoiceNames choices;
   scheduler::Tuning tuning{};

@@ -45,11 +45,13 @@ Result<LoopFiles> open_files(const EngineOptions& options) {
 }
 
 EngineLoop::EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executor,
-                       const text::Tokenizer& tokenizer, const EngineOptions& options, LoopFiles&& files)
+                       const text::Tokenizer& tokenizer, const EngineOptions& options, LoopFiles&& files,
+                       std::int32_t engine)
     : scheduler_(std::move(scheduler)),
       executor_(executor),
       calls_(tokenizer, executor),
       metrics_(options.metrics),
+      engine_(engine),
       max_len_(scheduler_.config().limits.max_len),
       checks_(options.check_invariants),
       files_(std::move(files)) {
@@ -286,6 +288,7 @@ void EngineLoop::write_journal(bool quiet) {
 void EngineLoop::measure_step(std::int64_t step_ns, std::int64_t kernel_ns, const scheduler::Plan* plan,
                               const scheduler::Stats& stats) {
   measure::StepFigures figures;
+  figures.engine = engine_;
   figures.now_ns = now_ns();
   figures.step_ns = step_ns;
   figures.kernel_ns = kernel_ns;

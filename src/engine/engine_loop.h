@@ -61,7 +61,7 @@ class EngineLoop {
  public:
   // All references must outlive the loop; `executor` is used by its thread alone from now on.
   EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executor, const text::Tokenizer& tokenizer,
-             const EngineOptions& options, LoopFiles&& files);
+             const EngineOptions& options, LoopFiles&& files, std::int32_t engine);
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
@@ -109,6 +109,7 @@ class EngineLoop {
   NativeExecutor& executor_;
   CallBook calls_;
   measure::ServingMetrics* metrics_;
+  std::int32_t engine_;  // its number among those of this process
   std::int32_t max_len_;
   bool checks_;
   scheduler::Ledger ledger_;

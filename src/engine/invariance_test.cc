@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "base/random.h"
 #include "engine/drive.h"
@@ -237,6 +238,25 @@ TEST_P(Invariance, InSlicesThatDropOrKeep) {
 TEST_P(Invariance, WithOneThread) {
   ThreadPool one(1);
   run_together(config_of(16, 128), one, "one thread");
+}
+
+TEST_P(Invariance, OverTwoEnginesAtOnce) {
+  std::vector<std::unique_ptr<ThreadPool>> pools;
+  std::vector<std::unique_ptr<Drive>> engines;
+  for (int at = 0; at < 2; ++at) {
+    pools.push_back(std::make_unique<ThreadPool>(1));
+    engines.push_back(std::make_unique<Drive>(model_->packed, *pools.back(), config_of(4, 96)));
+  }
+  std::vector<std::uint64_t> ids(riders_.size());
+  for (std::size_t i = 0; i < riders_.size(); ++i) {
+    ids[i] = engines[i % 2]->submit(numbers_of(riders_[i]), riders_[i].max_tokens);
+  }
+  std::thread other([&] { engines[1]->run(); });
+  engines[0]->run();
+  other.join();
+  for (std::size_t i = 0; i < riders_.size(); ++i) {
+    EXPECT_EQ(answer_of(engines[i % 2]->choices(ids[i])[0]), baseline()[i]) << "two engines, rider " << i;
+  }
 }
 
 TEST_P(Invariance, WithEveryPreset) {

@@ -21,16 +21,18 @@ struct Choice {
 };
 
 Choice measured(const KvWish& wish, const KvCosts& costs, const Machine& machine, std::int32_t max_len) {
-  const std::uint64_t taken = costs.weight_bytes + costs.scratch_bytes;
+  const auto engines = static_cast<std::uint64_t>(wish.engines);
+  const std::uint64_t taken = costs.weight_bytes + costs.scratch_bytes * engines;
   const std::uint64_t left = machine.available_bytes > taken ? machine.available_bytes - taken : 0;
-  const auto affordable = static_cast<std::int64_t>(left / 2 / costs.block_bytes);
+  const auto affordable = static_cast<std::int64_t>(left / 2 / engines / costs.block_bytes);
   const std::int64_t useful = blocks_for(max_len, costs.block_tokens) * wish.max_seqs;
   if (affordable >= useful) {
     return {useful, fmt::format("enough for {} sequences of {} tokens", wish.max_seqs, max_len)};
   }
-  return {affordable, fmt::format("half of what is left: {}; weights take {} MiB, scratch {} MiB",
+  return {affordable, fmt::format("half of what is left: {}; weights take {} MiB, scratch {} MiB{}",
                                   machine.available_reason, costs.weight_bytes / kMebibyte,
-                                  costs.scratch_bytes / kMebibyte)};
+                                  costs.scratch_bytes * engines / kMebibyte,
+                                  engines > 1 ? fmt::format("; shared by {} engines", engines) : "")};
 }
 
 Choice choose(const KvWish& wish, const KvCosts& costs, const Machine& machine, std::int32_t max_len) {

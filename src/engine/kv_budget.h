@@ -18,6 +18,7 @@ struct KvWish {
   std::optional<std::uint64_t> bytes;   // --kv-memory
   std::optional<std::int32_t> max_len;  // --max-len; else what was trained, or what fits
   std::int32_t max_seqs = 1;
+  std::int32_t engines = 1;             // that share the machine: all else here is for one of them
 };
 
 struct KvCosts {

@@ -29,6 +29,13 @@ TEST(KvBudget, ASmallMachineGivesHalfOfWhatIsLeft) {
   EXPECT_NE(budget->reason.find("weights take 100 MiB"), std::string::npos);
 }
 
+TEST(KvBudget, SeveralEnginesShareWhatIsLeft) {
+  const auto budget = plan_kv({.max_seqs = 4, .engines = 2}, costs(), machine_with(500));
+  ASSERT_TRUE(budget);
+  EXPECT_EQ(budget->blocks, 100);
+  EXPECT_NE(budget->reason.find("shared by 2 engines"), std::string::npos);
+}
+
 TEST(KvBudget, WhatWasNotAskedForIsLoweredUntilItFits) {
   const auto budget = plan_kv({.max_seqs = 4}, costs(), machine_with(200));
   ASSERT_TRUE(budget);

@@ -69,47 +69,63 @@ std::string weight_type_of(const model::GgufFile& file) {
 
 }  // namespace
 
+Result<std::shared_ptr<const LoadedModel>> load_for(const EngineOptions& options) {
+  ThreadPool pool(options.threads);  // for loading only
+  auto model = load(options.model, pool, options.chat_template);
+  if (!model) return std::unexpected(model.error());
+  return std::make_shared<const LoadedModel>(std::move(*model));
+}
+
+void log_model(const api::ModelCard& card, const LoadedModel& model, std::int64_t taken_ns) {
+  spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", card.id, card.parameters,
+               card.weight_type, kernels::isa_name(kernels::active_isa()), model.packed.bytes() / kMebibyte,
+               taken_ns / 1'000'000);
+}
+
 Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions options) {
   const std::int64_t begin_ns = now_ns();
   const Machine machine = read_machine();
-  const int threads = options.threads > 0 ? options.threads : machine.processors;
-  auto pool = std::make_unique<ThreadPool>(threads);
-  auto model = load(options.model, *pool, options.chat_template);
+  spdlog::info("threads: {} ({})", options.threads > 0 ? options.threads : machine.processors,
+               options.threads > 0 ? "as --threads asks" : machine.processors_reason);
+  if (options.threads == 0) options.threads = machine.processors;
+  auto model = load_for(options);
   if (!model) return std::unexpected(model.error());
-  const KvWish wish{options.kv_tokens, options.kv_memory_bytes, options.max_len, options.max_seqs};
+  auto backend = create(std::move(options), {std::move(*model), 0, 1}, machine);
+  if (backend) log_model((*backend)->card_, *(*backend)->share_.model, now_ns() - begin_ns);
+  return backend;
+}
+
+Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions options, EngineShare share,
+                                                             const Machine& machine) {
+  const KvWish wish{options.kv_tokens, options.kv_memory_bytes, options.max_len, options.max_seqs, share.engines};
   scheduler::Limits step;
   step.step_tokens = std::max(options.step_tokens, options.max_seqs);
-  auto budget = plan_kv(wish, costs_of(*model, options.kv_type, step), machine);
+  auto budget = plan_kv(wish, costs_of(*share.model, options.kv_type, step), machine);
   if (!budget) return std::unexpected(budget.error());
-  auto config = scheduler_config(options, *budget, costs_of(*model, options.kv_type, step).block_bytes);
+  auto config = scheduler_config(options, *budget, costs_of(*share.model, options.kv_type, step).block_bytes);
   if (!config) return std::unexpected(config.error());
   auto scheduler = scheduler::Scheduler::create(*config);
   if (!scheduler) return std::unexpected(scheduler.error());
-  spdlog::info("threads: {} ({})", threads,
-               options.threads > 0 ? "as --threads asks" : machine.processors_reason);
-  spdlog::info("KV cache: {} tokens of {} in {} blocks, {} MiB ({}); max-len {}",
+  spdlog::info("{}KV cache: {} tokens of {} in {} blocks, {} MiB ({}); max-len {}",
+               share.engines > 1 ? fmt::format("engine {}: ", share.engine) : "",
                std::int64_t{budget->blocks} * config->limits.block_size, kernels::kv_type_name(options.kv_type),
                budget->blocks, budget->bytes / kMebibyte, budget->reason, budget->max_len);
   auto files = open_files(options);
   if (!files) return std::unexpected(files.error());
-  std::unique_ptr<NativeBackend> backend(new NativeBackend(std::move(options), std::move(*model), std::move(pool),
-                                                           *budget, std::move(*scheduler), std::move(*files)));
-  spdlog::info("model {}: {} parameters, {}, kernels {}, weights {} MiB, ready in {} ms", backend->card_.id,
-               backend->card_.parameters, backend->card_.weight_type,
-               kernels::isa_name(kernels::active_isa()), backend->model_.packed.bytes() / kMebibyte,
-               (now_ns() - begin_ns) / 1'000'000);
-  return backend;
+  return std::unique_ptr<NativeBackend>(new NativeBackend(std::move(options), std::move(share), *budget,
+                                                          std::move(*scheduler), std::move(*files)));
 }
 
-NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
-                             const KvBudget& budget, scheduler::Scheduler&& scheduler, LoopFiles&& files)
+NativeBackend::NativeBackend(EngineOptions options, EngineShare share, const KvBudget& budget,
+                             scheduler::Scheduler&& scheduler, LoopFiles&& files)
     : options_(std::move(options)),
-      pool_(std::move(pool)),
-      model_(std::move(model)),
+      share_(std::move(share)),
+      model_(*share_.model),
+      pool_(options_.threads),
       cache_(model_.packed.layers().size(), model_.packed.kv_shape(options_.kv_type),
              static_cast<std::size_t>(budget.blocks),
              static_cast<std::size_t>(scheduler.config().limits.swap_blocks)),
-      executor_(model_.packed, cache_, *pool_, largest_step(scheduler.config())),
+      executor_(model_.packed, cache_, pool_, largest_step(scheduler.config())),
       preparer_(model_, budget.max_len, options_.share_prefixes) {
   fill_card(budget);
   const scheduler::Choices& choices = scheduler.config().choices;
@@ -119,9 +135,11 @@ NativeBackend::NativeBackend(EngineOptions options, LoadedModel&& model, std::un
                       {"prefill", to_string(choices.prefill)},
                       {"relief", to_string(choices.relief)},
                       {"victim", to_string(choices.victim)}};
-  if (options_.metrics != nullptr) options_.metrics->declare_cache(card_.block_tokens, budget.blocks);
+  if (options_.metrics != nullptr && share_.engines == 1) {
+    options_.metrics->declare_cache(card_.block_tokens, budget.blocks);
+  }
   loop_ = std::make_unique<EngineLoop>(std::move(scheduler), executor_, model_.tokenizer, options_,
-                                       std::move(files));
+                                       std::move(files), share_.engine);
   worker_ = std::make_unique<TextWorker>(
       preparer_, [this](api::CallId call, api::ApiResult<PreparedCall>&& prepared) {
         if (prepared) {
@@ -160,7 +178,9 @@ void NativeBackend::fill_card(const KvBudget& budget) {
 }
 
 api::CallId NativeBackend::generate(api::Generation generation) {
-  const api::CallId call{last_call_.fetch_add(1, std::memory_order_relaxed) + 1};
+  const std::uint64_t number = last_call_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const api::CallId call{number * static_cast<std::uint64_t>(share_.engines) +
+                         static_cast<std::uint64_t>(share_.engine)};
   if (draining_.load()) {
     loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
     return call;
@@ -228,12 +248,6 @@ api::Health NativeBackend::health() const {
 
 void NativeBackend::drain() {
   if (!draining_.exchange(true)) loop_->send(DrainNow{});
-}
-
-Result<std::unique_ptr<api::Backend>> create_native_backend(EngineOptions options) {
-  auto backend = NativeBackend::create(std::move(options));
-  if (!backend) return std::unexpected(backend.error());
-  return std::move(*backend);
 }
 
 }  // namespace paternoster::engine

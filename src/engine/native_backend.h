@@ -14,6 +14,7 @@
 #include "engine/kv_budget.h"
 #include "engine/kv_cache.h"
 #include "engine/loaded_model.h"
+#include "engine/machine.h"
 #include "engine/options.h"
 #include "engine/preparer.h"
 #include "engine/text_worker.h"
@@ -21,9 +22,25 @@
 
 namespace paternoster::engine {
 
+// The model of options.model, loaded by options.threads threads (at least one).
+Result<std::shared_ptr<const LoadedModel>> load_for(const EngineOptions& options);
+void log_model(const api::ModelCard& card, const LoadedModel& model, std::int64_t taken_ns);
+
+// What the engines of one process have in common, and which of them one is.
+struct EngineShare {
+  std::shared_ptr<const LoadedModel> model;
+  std::int32_t engine = 0;
+  std::int32_t engines = 1;
+};
+
 class NativeBackend final : public api::Backend {
  public:
+  // Loads the model for itself alone.
   static Result<std::unique_ptr<NativeBackend>> create(EngineOptions options);
+  // One of several: the options are this one's share. Its call ids are those that leave `engine` when
+  // divided by `engines`; its threads run where the calling one may.
+  static Result<std::unique_ptr<NativeBackend>> create(EngineOptions options, EngineShare share,
+                                                       const Machine& machine);
 
   void attach(api::Outlet* outlet) override { loop_->attach(outlet); }
   api::CallId generate(api::Generation generation) override;
@@ -40,13 +57,14 @@ class NativeBackend final : public api::Backend {
   void drain() override;
 
  private:
-  NativeBackend(EngineOptions options, LoadedModel&& model, std::unique_ptr<ThreadPool> pool,
-                const KvBudget& budget, scheduler::Scheduler&& scheduler, LoopFiles&& files);
+  NativeBackend(EngineOptions options, EngineShare share, const KvBudget& budget,
+                scheduler::Scheduler&& scheduler, LoopFiles&& files);
   void fill_card(const KvBudget& budget);
 
   EngineOptions options_;
-  std::unique_ptr<ThreadPool> pool_;
-  LoadedModel model_;
+  EngineShare share_;
+  const LoadedModel& model_;  // share_.model
+  ThreadPool pool_;
   KvCache cache_;
   NativeExecutor executor_;
   Preparer preparer_;

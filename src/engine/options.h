@@ -9,6 +9,7 @@
 
 #include "api/backend.h"
 #include "base/result.h"
+#include "fleet/choices.h"
 #include "kernels/kv_type.h"
 #include "measure/serving.h"
 #include "scheduler/choice_names.h"
@@ -28,6 +29,10 @@ struct EngineOptions {
   std::int32_t step_tokens = 512;
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;               // 0: what affinity and cgroup quota allow
+  // Engines in this process: threads, seats, queue and KV cache are shared out evenly between them, the
+  // weights are common. Each call goes to the one that `placement` chooses.
+  std::int32_t instances = 1;
+  fleet::Placement placement = fleet::Placement::kLeastLoaded;
   std::string preset{scheduler::kDefaultPreset};
   scheduler::ChoiceNames choices;         // single choices over the preset's
   scheduler::Tuning tuning{};

@@ -208,7 +208,7 @@ WaitReason Dispatcher::list_engines(const Candidate& candidate) {
       reason = WaitReason::kNoMemory;
       continue;
     }
-    state_.engines.push_back({InstanceId{at}, engine.stats.load_ns, engine.stats.batches, 0});
+    state_.engines.push_back({InstanceId{at}, engine.stats.load_ns, engine.stats.requests, 0});
   }
   return state_.engines.empty() ? reason : WaitReason::kNone;
 }

@@ -98,9 +98,22 @@ std::size_t finished_index(scheduler::FinishReason reason) {
 ServingMetrics::ServingMetrics(const std::string& model_name)
     : registry_({{"model", model_name}}, {{"model_name", model_name}, {"engine", "0"}}),
       families_(std::make_unique<Families>(registry_)),
-      groups_(std::make_unique<Groups>(registry_)) {}
+      groups_(std::make_unique<Groups>(registry_)),
+      latest_(1) {}
 
 ServingMetrics::~ServingMetrics() = default;
+
+void ServingMetrics::declare_engines(std::int32_t engines) {
+  latest_.resize(static_cast<std::size_t>(std::max(1, engines)));
+  if (engines < 2) return;
+  for (std::int32_t engine = 0; engine < engines; ++engine) {
+    const Labels labels = {{"engine", std::to_string(engine)}};
+    engines_.push_back(
+        {&registry_.gauge("paternoster_engine_requests_running", "Sequences with a seat, by engine.", labels),
+         &registry_.gauge("paternoster_engine_requests_waiting", "Sequences that wait, by engine.", labels),
+         &registry_.gauge("paternoster_engine_kv_used_blocks", "Blocks in use, by engine.", labels)});
+  }
+}
 
 void ServingMetrics::declare_cache(std::int32_t block_tokens, std::int32_t blocks) {
   registry_
@@ -111,6 +124,7 @@ void ServingMetrics::declare_cache(std::int32_t block_tokens, std::int32_t block
 
 void ServingMetrics::arrived(const scheduler::Request& request, std::int64_t now_ns, const std::string& tenant,
                              std::int32_t weight) {
+  const std::lock_guard lock(mutex_);
   Life& life = lives_[request.id];
   life.arrived_ns = now_ns;
   life.prompt_tokens = static_cast<std::int32_t>(request.prompt.size());
@@ -133,6 +147,7 @@ void ServingMetrics::serve(const Life& life, double tokens, std::int64_t now_ns)
 }
 
 void ServingMetrics::take(std::span<const Event> events) {
+  const std::lock_guard lock(mutex_);
   for (const Event& event : events) take(event);
 }
 
@@ -241,24 +256,49 @@ void ServingMetrics::finish_request(const Event& event, const Life& life) {
 }
 
 void ServingMetrics::step(const StepFigures& figures) {
+  const std::lock_guard lock(mutex_);
   Families& families = *families_;
   look_at_fairness(figures.now_ns);
-  families.running.set(figures.running);
-  families.waiting.set(figures.waiting);
-  for (std::size_t i = 0; i < families.waiting_by_reason.size(); ++i) {
-    families.waiting_by_reason[i]->set(figures.waiting_by_reason[i]);
+  const auto engine = static_cast<std::size_t>(figures.engine);
+  latest_.at(engine) = figures;
+  if (!engines_.empty()) {
+    engines_[engine].running->set(figures.running);
+    engines_[engine].waiting->set(figures.waiting);
+    engines_[engine].kv_used->set(figures.kv_used);
   }
-  families.kv_blocks[0]->set(figures.kv_used);
-  families.kv_blocks[1]->set(figures.kv_cached);
-  families.kv_blocks[2]->set(figures.kv_free);
-  const double total = figures.kv_used + figures.kv_cached + figures.kv_free;
-  families.kv_usage.set(total > 0 ? figures.kv_used / total : 0);
+  show_sums();
   if (figures.step_ns == 0) return;
   families.steps.add();
   families.step_ns.add(static_cast<std::uint64_t>(figures.step_ns));
   families.kernel_ns.add(static_cast<std::uint64_t>(figures.kernel_ns));
   families.step_tokens.observe(figures.tokens);
   families.step_seconds.observe(seconds(figures.step_ns));
+}
+
+// How things stand, all engines together.
+void ServingMetrics::show_sums() {
+  StepFigures sum;
+  for (const StepFigures& one : latest_) {
+    sum.running += one.running;
+    sum.waiting += one.waiting;
+    for (std::size_t i = 0; i < sum.waiting_by_reason.size(); ++i) {
+      sum.waiting_by_reason[i] += one.waiting_by_reason[i];
+    }
+    sum.kv_used += one.kv_used;
+    sum.kv_cached += one.kv_cached;
+    sum.kv_free += one.kv_free;
+  }
+  Families& families = *families_;
+  families.running.set(sum.running);
+  families.waiting.set(sum.waiting);
+  for (std::size_t i = 0; i < families.waiting_by_reason.size(); ++i) {
+    families.waiting_by_reason[i]->set(sum.waiting_by_reason[i]);
+  }
+  families.kv_blocks[0]->set(sum.kv_used);
+  families.kv_blocks[1]->set(sum.kv_cached);
+  families.kv_blocks[2]->set(sum.kv_free);
+  const double total = sum.kv_used + sum.kv_cached + sum.kv_free;
+  families.kv_usage.set(total > 0 ? sum.kv_used / total : 0);
 }
 
 void ServingMetrics::look_at_fairness(std::int64_t now_ns) {

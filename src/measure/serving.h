@@ -1,19 +1,22 @@
 // Everything that is measured while serving, folded from the scheduler's events.
 //
 // One ServingMetrics a process, made by the command before the engine and given to both engine and
-// server. `take` and `step` are called by the engine's thread alone (they remember each request's
-// times); all else may be read or counted from any thread. Nothing here allocates once a request is
-// known, and nothing waits.
+// server. `arrived`, `take` and `step` are called by engines' threads alone: they remember each
+// request's times, under a lock that only several engines in one process ever wait for, and request ids
+// must differ between these. All else may be read or counted from any thread. Nothing here allocates
+// once a request is known.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "measure/group_cells.h"
 #include "measure/metrics.h"
@@ -25,6 +28,7 @@ namespace paternoster::measure {
 
 // How things stand after a step.
 struct StepFigures {
+  std::int32_t engine = 0;        // whose step it was, of those declared
   std::int64_t now_ns = 0;
   std::int64_t step_ns = 0;       // plan to commit; 0: there was no step
   std::int64_t kernel_ns = 0;     // of it, in the model's kernels
@@ -64,6 +68,8 @@ class ServingMetrics {
   void take(std::span<const scheduler::Event> events);
   void step(const StepFigures& figures);
   // Once, when the KV cache's size is known.
+  // Once, before any step: so many engines in this process, whose figures are summed and told apart.
+  void declare_engines(std::int32_t engines);
   void declare_cache(std::int32_t block_tokens, std::int32_t blocks);
   // A refusal that the scheduler never saw (a template's, an unknown token, ...). Any thread.
   void rejected(scheduler::Refusal refusal);
@@ -85,6 +91,7 @@ class ServingMetrics {
   void take(const scheduler::Event& event);
   void observe(const Life& life, Latency latency, double value);
   void look_at_fairness(std::int64_t now_ns);
+  void show_sums();
   void serve(const Life& life, double tokens, std::int64_t now_ns);
   void admit(const scheduler::Event& event, Life& life);
   void count_token(const scheduler::Event& event, Life& life);
@@ -95,6 +102,14 @@ class ServingMetrics {
   std::unique_ptr<Families> families_;
   std::unique_ptr<Groups> groups_;  // by class and by tenant
   bool labels_tenants_ = false;
+  std::mutex mutex_;  // guards what follows, but for the atomic, and groups_
+  std::vector<StepFigures> latest_;  // of each engine
+  struct EngineGauges {
+    Gauge* running;
+    Gauge* waiting;
+    Gauge* kv_used;
+  };
+  std::vector<EngineGauges> engines_;  // empty for one engine: the sums say it all
   std::unordered_map<RequestId, Life> lives_;
   std::atomic<double> seconds_per_end_{0};  // lately; 0: none has ended yet
   std::int64_t last_end_ns_ = 0;

@@ -53,6 +53,28 @@ TEST(ServingMetrics, FoldsALifeIntoItsLatencies) {
   EXPECT_THAT(text, HasSubstr("vllm:generation_tokens_total{model_name=\"m\",engine=\"0\"} 3\n"));
 }
 
+TEST(ServingMetrics, SumsSeveralEnginesAndTellsThemApart) {
+  ServingMetrics metrics("m");
+  metrics.declare_engines(2);
+  StepFigures figures;
+  figures.running = 3;
+  figures.kv_used = 10;
+  figures.kv_free = 30;
+  metrics.step(figures);
+  figures.engine = 1;
+  figures.running = 2;
+  figures.kv_used = 30;
+  figures.kv_free = 10;
+  metrics.step(figures);
+  figures.running = 1;
+  metrics.step(figures);
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr("vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_engine_requests_running{model=\"m\",engine=\"1\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_kv_blocks{model=\"m\",state=\"used\"} 40\n"));
+  EXPECT_THAT(text, HasSubstr("vllm:kv_cache_usage_perc{model_name=\"m\",engine=\"0\"} 0.5\n"));
+}
+
 TEST(ServingMetrics, ComputingAgainIsNoNewPrompt) {
   ServingMetrics metrics("m");
   metrics.arrived(request(), 0);

@@ -135,6 +135,6 @@ def test_live_feed_shows_a_running_sequence(server):
                 break
         sender.join()
     sequence = frame["sequences"][0]
-    assert {"id", "request", "tenant", "class", "choice", "state", "reason", "tokens", "computed", "prompt", "output",
+    assert {"id", "engine", "request", "tenant", "class", "choice", "state", "reason", "tokens", "computed", "prompt", "output",
             "max_output"} == set(sequence)
     assert frame["kv"]["total"] == frame["kv"]["used"] + frame["kv"]["cached"] + frame["kv"]["free"] > 0

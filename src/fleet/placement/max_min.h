@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 
 #include "fleet/placement/least_loaded.h"
 #include "fleet/placement/view.h"
@@ -12,7 +13,12 @@ namespace paternoster::fleet::placement {
 
 struct MaxMin {
   static constexpr bool kLargestFirst = true;
-  static std::size_t choose(const View& view) { return LeastLoaded::choose(view); }
+
+  static bool less(const Engine& a, const Engine& b) {
+    return std::tie(a.load_ns, a.requests) < std::tie(b.load_ns, b.requests);
+  }
+
+  static std::size_t choose(const View& view) { return least(view, less); }
 };
 
 }  // namespace paternoster::fleet::placement

@@ -34,7 +34,7 @@ std::int64_t makespan(Placement placement, std::vector<std::int64_t> tasks, std:
     view.estimate_ns = task;
     const std::size_t chosen = placement::choose(placement, view);
     list[chosen].load_ns += task;
-    ++list[chosen].batches;
+    ++list[chosen].requests;
     view.last = list[chosen].id;
     view.any_before = true;
   }
@@ -99,6 +99,16 @@ TEST(LeastLoaded, SharesEqualLoadsInTurn) {
   EXPECT_EQ(placement::choose(Placement::kLeastLoaded, view), 1u);
   view.last = InstanceId{2};
   EXPECT_EQ(placement::choose(Placement::kLeastLoaded, view), 0u);
+}
+
+TEST(LeastLoaded, CountsRequestsWhereMaxMinCountsEstimatedTime) {
+  auto list = engines({500, 90});
+  list[0].requests = 1;
+  list[1].requests = 3;
+  View view;
+  view.engines = list;
+  EXPECT_EQ(placement::choose(Placement::kLeastLoaded, view), 0u);
+  EXPECT_EQ(placement::choose(Placement::kMaxMin, view), 1u);
 }
 
 TEST(PrefixAware, PrefersWhoKnowsMostUntilTheSlackIsSpent) {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fleet/placement/least_loaded.h"
+#include "fleet/placement/max_min.h"
 #include "fleet/placement/view.h"
 #include "scheduler/mix.h"
 
@@ -33,12 +33,12 @@ struct PrefixAware {
 
   static bool better(const View& view, const Engine& a, const Engine& b) {
     if (a.known_blocks != b.known_blocks) return a.known_blocks > b.known_blocks;
-    if (LeastLoaded::less(a, b) || LeastLoaded::less(b, a)) return LeastLoaded::less(a, b);
+    if (MaxMin::less(a, b) || MaxMin::less(b, a)) return MaxMin::less(a, b);
     return rendezvous(view, a) > rendezvous(view, b);
   }
 
   static std::size_t choose(const View& view) {
-    const std::size_t least = LeastLoaded::choose(view);
+    const std::size_t least = MaxMin::choose(view);
     if (view.beginning == 0) return least;
     const std::int64_t most_ns = bound_ns(view);
     std::size_t best = least;

@@ -11,7 +11,7 @@ namespace paternoster::fleet::placement {
 struct Engine {
   InstanceId id;
   std::int64_t load_ns = 0;         // estimates of what it has been given and not finished
-  std::int32_t batches = 0;         // as many
+  std::int32_t requests = 0;        // in these
   std::int64_t known_blocks = 0;    // of the batch's prompts, probably in its cache (prefix-aware only)
 };
 

@@ -1,0 +1,101 @@
+#include "engine/cpu_shares.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace paternoster::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostProcessors = 1 << 16;
+
+// The node of each processor, where the system has nodes.
+std::map<int, int> nodes_of_processors(const fs::path& root) {
+  std::map<int, int> nodes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root / "sys/devices/system/node", error)) {
+    const std::string name = entry.path().filename().string();
+    int node = 0;
+    const auto [end, wrong] = std::from_chars(name.data() + std::min<std::size_t>(4, name.size()),
+                                              name.data() + name.size(), node);
+    if (!name.starts_with("node") || wrong != std::errc() || end != name.data() + name.size()) continue;
+    std::ifstream file(entry.path() / "cpulist");
+    std::string line;
+    if (!std::getline(file, line)) continue;
+    for (const int processor : parse_cpu_list(line)) nodes[processor] = node;
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::set<int> processors;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    int first = 0;
+    const auto [after_first, wrong] = std::from_chars(at, end, first);
+    if (wrong != std::errc()) break;
+    int last = first;
+    at = after_first;
+    if (at < end && *at == '-') {
+      const auto [after_last, wrong_last] = std::from_chars(at + 1, end, last);
+      if (wrong_last != std::errc()) break;
+      at = after_last;
+    }
+    for (int one = std::max(0, first); one <= std::min(last, kMostProcessors); ++one) processors.insert(one);
+    if (at < end && *at == ',') ++at; else break;
+  }
+  return {processors.begin(), processors.end()};
+}
+
+std::vector<CpuShare> cpu_shares(std::vector<int> allowed, int count, const fs::path& root) {
+  const std::map<int, int> nodes = nodes_of_processors(root);
+  const auto node_of = [&nodes](int processor) {
+    const auto found = nodes.find(processor);
+    return found == nodes.end() ? -1 : found->second;
+  };
+  std::ranges::stable_sort(allowed, {}, node_of);
+  std::vector<CpuShare> shares(static_cast<std::size_t>(count));
+  const std::size_t total = allowed.size();
+  for (std::size_t at = 0; at < shares.size() && total > 0; ++at) {
+    const std::size_t begin = at * total / shares.size();
+    const std::size_t end = std::max(begin + 1, (at + 1) * total / shares.size());
+    std::set<int> met;
+    for (std::size_t one = begin; one < end; ++one) {
+      shares[at].processors.push_back(allowed[one]);
+      if (node_of(allowed[one]) >= 0) met.insert(node_of(allowed[one]));
+    }
+    shares[at].nodes.assign(met.begin(), met.end());
+  }
+  return shares;
+}
+
+std::vector<int> allowed_processors() {
+  std::vector<int> processors;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return processors;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &mask)) processors.push_back(processor);
+  }
+  return processors;
+}
+
+void run_on(const CpuShare& share) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int processor : share.processors) {
+    if (processor < CPU_SETSIZE) CPU_SET(processor, &mask);
+  }
+  if (CPU_COUNT(&mask) > 0) sched_setaffinity(0, sizeof mask, &mask);
+}
+
+}  // namespace paternoster::engine

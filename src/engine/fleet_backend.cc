@@ -1,0 +1,268 @@
+#include "engine/fleet_backend.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/beginnings.h"
+
+namespace paternoster::engine {
+namespace {
+
+constexpr std::int64_t kFrameIntervalNs = 45'000'000;  // a little less than an engine's own
+constexpr std::int64_t kMostTokens = 1 << 28;
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+fleet::Fleet make_fleet(std::size_t engines, fleet::Placement placement) {
+  fleet::Config config;
+  config.choices.placement = placement;
+  config.limits.instances = static_cast<std::int32_t>(engines);
+  config.memory.kv_tokens = std::int64_t{1} << 60;  // the engines refuse what does not fit
+  auto fleet = fleet::Fleet::create(config);
+  PATERNOSTER_CHECK(fleet.has_value());
+  return std::move(*fleet);
+}
+
+}  // namespace
+
+// One engine's outlet.
+class FleetBackend::Gate final : public api::Outlet {
+ public:
+  Gate(FleetBackend& fleet, std::size_t engine) : fleet_(fleet), engine_(engine) {}
+  void deliver(std::vector<api::BackendEvent>&& events) override { fleet_.hear(std::move(events)); }
+  void show(api::LiveFrame&& frame) override { fleet_.show(engine_, std::move(frame)); }
+  void list(std::vector<api::RequestStatus>&& requests) override { fleet_.list(engine_, std::move(requests)); }
+
+ private:
+  FleetBackend& fleet_;
+  std::size_t engine_;
+};
+
+FleetBackend::FleetBackend(std::vector<std::unique_ptr<api::Backend>> engines, fleet::Placement placement)
+    : engines_(std::move(engines)),
+      card_(engines_.front()->model()),
+      fleet_(make_fleet(engines_.size(), placement)),
+      frames_(engines_.size()),
+      answered_(engines_.size()) {
+  card_.engines = static_cast<std::int32_t>(engines_.size());
+  card_.max_seqs = 0;
+  card_.kv_tokens = 0;
+  for (std::size_t engine = 0; engine < engines_.size(); ++engine) {
+    card_.max_seqs += engines_[engine]->model().max_seqs;
+    card_.kv_tokens += engines_[engine]->model().kv_tokens;
+    card_.max_len = std::min(card_.max_len, engines_[engine]->model().max_len);
+    gates_.push_back(std::make_unique<Gate>(*this, engine));
+    engines_[engine]->attach(gates_.back().get());
+  }
+}
+
+FleetBackend::~FleetBackend() {
+  for (const auto& engine : engines_) engine->attach(nullptr);
+}
+
+void FleetBackend::attach(api::Outlet* outlet) {
+  const std::lock_guard lock(outlet_mutex_);
+  outlet_ = outlet;
+}
+
+api::CallId FleetBackend::generate(api::Generation generation) {
+  // Under the lock: an engine may be quicker to answer than we are to write down whom it answers.
+  const std::lock_guard lock(fleet_mutex_);
+  Trip trip;
+  const std::size_t engine = place(generation, trip);
+  const api::CallId call = engines_[engine]->generate(std::move(generation));
+  PATERNOSTER_CHECK(engine_of(call) == engine);
+  trips_[call] = trip;
+  return call;
+}
+
+std::size_t FleetBackend::place(const api::Generation& generation, Trip& trip) {
+  Beginnings beginnings = beginnings_of(generation);
+  const std::int64_t guess = beginnings.bytes * prompt_tokens_ / prompt_bytes_;
+  const std::int64_t prompt =
+      std::clamp<std::int64_t>(beginnings.bytes > 0 ? guess : beginnings.tokens, 1, kMostTokens);
+  const std::int64_t rest = std::max<std::int64_t>(1, card_.max_len - prompt);
+  fleet::Request request;
+  request.id = RequestId{++last_request_};
+  request.prompt_tokens = static_cast<std::int32_t>(prompt);
+  request.max_tokens = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(generation.max_tokens.value_or(static_cast<std::int32_t>(rest)), 1, rest));
+  request.choices = std::max(1, generation.choices);
+  request.prefix = std::move(beginnings.chain);
+  trip.request = request.id;
+  trip.prompt_bytes = beginnings.bytes;
+  trip.most_tokens = request.max_tokens;
+  trip.choices = request.choices;
+  const std::int64_t now_ns = steady_ns();
+  fleet_.submit(now_ns, std::move(request));
+  const fleet::Plan& plan = fleet_.plan(now_ns);
+  // Solo and at once: what came now goes now, and nothing else waits.
+  PATERNOSTER_CHECK(plan.batches.size() == 1);
+  trip.batch = plan.batches.front().id;
+  return plan.batches.front().instance.value;
+}
+
+void FleetBackend::cancel(api::CallId call) {
+  engines_[engine_of(call)]->cancel(call);
+  const std::lock_guard lock(fleet_mutex_);
+  const auto trip = trips_.find(call);
+  if (trip == trips_.end()) return;
+  fleet_.cancel(steady_ns(), trip->second.request);
+  trips_.erase(trip);
+}
+
+void FleetBackend::stop(api::CallId call) { engines_[engine_of(call)]->stop(call); }
+
+// `tokens`: of all choices together.
+void FleetBackend::end_trip(api::CallId call, std::int32_t tokens) {
+  const auto trip = trips_.find(call);
+  if (trip == trips_.end()) return;
+  // The context may have had more room than was guessed from bytes.
+  tokens = std::min(tokens / trip->second.choices, trip->second.most_tokens);
+  if (tokens > 0) {
+    const fleet::SliceResult result{trip->second.batch, tokens, {{trip->second.request, tokens, true}}};
+    fleet_.commit(steady_ns(), result);
+  } else {
+    fleet_.cancel(steady_ns(), trip->second.request);  // it said nothing: that tells nothing of lengths
+  }
+  trips_.erase(trip);
+}
+
+void FleetBackend::note(const api::BackendEvent& event) {
+  if (const auto* accepted = std::get_if<api::Accepted>(&event)) {
+    const auto trip = trips_.find(accepted->call);
+    if (trip == trips_.end() || trip->second.prompt_bytes == 0) return;
+    prompt_bytes_ += trip->second.prompt_bytes;
+    prompt_tokens_ += accepted->prompt_tokens;
+    if (prompt_bytes_ < kMostTokens) return;
+    prompt_bytes_ = prompt_bytes_ / 2 + 1;  // the older half counts half, and nothing overflows
+    prompt_tokens_ = prompt_tokens_ / 2 + 1;
+  } else if (const auto* done = std::get_if<api::Done>(&event)) {
+    end_trip(done->call, done->usage.completion_tokens);
+  } else if (const auto* refused = std::get_if<api::Refused>(&event)) {
+    end_trip(refused->call, 0);
+  }
+}
+
+void FleetBackend::hear(std::vector<api::BackendEvent>&& events) {
+  {
+    const std::lock_guard lock(fleet_mutex_);
+    for (const api::BackendEvent& event : events) note(event);
+  }
+  const std::lock_guard lock(outlet_mutex_);
+  if (outlet_ != nullptr) outlet_->deliver(std::move(events));
+}
+
+// ---- what is the same of every engine
+
+api::ApiResult<api::Tokenized> FleetBackend::tokenize(const api::Prompt& prompt, bool add_special_tokens,
+                                                      bool want_pieces) const {
+  return engines_.front()->tokenize(prompt, add_special_tokens, want_pieces);
+}
+
+api::ApiResult<std::string> FleetBackend::detokenize(const std::vector<TokenId>& tokens) const {
+  return engines_.front()->detokenize(tokens);
+}
+
+api::ApiResult<std::string> FleetBackend::render(const api::ChatPrompt& prompt) const {
+  return engines_.front()->render(prompt);
+}
+
+// ---- what is put together
+
+api::Health FleetBackend::health() const {
+  api::Health sum = engines_.front()->health();
+  for (std::size_t engine = 1; engine < engines_.size(); ++engine) {
+    const api::Health one = engines_[engine]->health();
+    const bool worse = one.readiness != api::Readiness::kReady && one.readiness > sum.readiness;
+    const bool bad = sum.readiness != api::Readiness::kReady && !worse;
+    // Of the worst engine; of equals the one that has moved last.
+    const bool younger = one.last_step_age_ns >= 0 &&
+                         (sum.last_step_age_ns < 0 || one.last_step_age_ns < sum.last_step_age_ns);
+    if (worse || (!bad && younger)) sum.last_step_age_ns = one.last_step_age_ns;
+    if (worse) sum.readiness = one.readiness;
+    sum.running += one.running;
+    sum.waiting += one.waiting;
+  }
+  return sum;
+}
+
+void FleetBackend::list_requests() {
+  {
+    const std::lock_guard lock(outlet_mutex_);
+    asking_.push_back({{}, engines_.size()});
+  }
+  for (const auto& engine : engines_) engine->list_requests();
+}
+
+void FleetBackend::list(std::size_t engine, std::vector<api::RequestStatus>&& requests) {
+  const std::lock_guard lock(outlet_mutex_);
+  PATERNOSTER_CHECK(answered_[engine] < asking_.size());
+  Asking& asking = asking_[answered_[engine]++];
+  asking.answers.insert(asking.answers.end(), std::make_move_iterator(requests.begin()),
+                        std::make_move_iterator(requests.end()));
+  if (--asking.missing > 0) return;
+  // Each engine answers in turn, so the first asked is the first complete.
+  std::vector<api::RequestStatus> answers = std::move(asking_.front().answers);
+  asking_.pop_front();
+  for (std::size_t& count : answered_) --count;
+  std::ranges::stable_sort(answers, std::greater(), &api::RequestStatus::age_ns);
+  if (outlet_ != nullptr) outlet_->list(std::move(answers));
+}
+
+void FleetBackend::watch_live(bool on) {
+  for (const auto& engine : engines_) engine->watch_live(on);
+}
+
+void FleetBackend::drain() {
+  for (const auto& engine : engines_) engine->drain();
+}
+
+void FleetBackend::show(std::size_t engine, api::LiveFrame&& frame) {
+  const std::lock_guard lock(outlet_mutex_);
+  const bool quiet = frame.running == 0 && frame.waiting == 0;
+  frames_[engine] = std::move(frame);
+  // An engine that is busy shows another soon; the last one of an engine must not be lost.
+  const std::int64_t now_ns = steady_ns();
+  if (!quiet && now_ns - shown_ns_ < kFrameIntervalNs) return;
+  shown_ns_ = now_ns;
+  if (outlet_ != nullptr) outlet_->show(put_together());
+}
+
+api::LiveFrame FleetBackend::put_together() const {
+  api::LiveFrame sum;
+  for (std::size_t engine = 0; engine < frames_.size(); ++engine) {
+    const api::LiveFrame& one = frames_[engine];
+    sum.step += one.step;
+    sum.step_ns = std::max(sum.step_ns, one.step_ns);
+    sum.tokens_per_second += one.tokens_per_second;
+    sum.running += one.running;
+    sum.waiting += one.waiting;
+    sum.kv_used += one.kv_used;
+    sum.kv_cached += one.kv_cached;
+    sum.kv_free += one.kv_free;
+    sum.kv_block_tokens = std::max(sum.kv_block_tokens, one.kv_block_tokens);
+    sum.engines.push_back({one.step, one.step_ns, one.running, one.waiting, one.kv_used,
+                           one.kv_used + one.kv_cached + one.kv_free});
+    for (api::LiveSequence sequence : one.sequences) {
+      sequence.engine = static_cast<std::int32_t>(engine);
+      sequence.id = sequence.id * frames_.size() + engine;  // each engine counts from 1
+      sum.sequences.push_back(std::move(sequence));
+    }
+  }
+  return sum;
+}
+
+fleet::InstanceStats FleetBackend::stats(std::size_t engine) const {
+  const std::lock_guard lock(fleet_mutex_);
+  return fleet_.stats(fleet::InstanceId{static_cast<std::uint32_t>(engine)});
+}
+
+}  // namespace paternoster::engine
