@@ -7,7 +7,7 @@
 namespace paternoster::bench {
 namespace {
 
-constexpr std::size_t kMostBody = std::size_t{4} << 20;
+constexpr std::size_t kMostText = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void MetricsWatch::ask() {
 void MetricsWatch::on_head(const client::ResponseHead& head, client::Clock::time_point) { status_ = head.status; }
 
 void MetricsWatch::on_body(std::string_view bytes, client::Clock::time_point) {
-  if (body_.size() + bytes.size() <= kMostBody) body_ += bytes;
+  if (body_.size() + bytes.size() <= kMostText) body_ += bytes;
 }
 
 void MetricsWatch::on_end(client::CallEnd end, const std::string&, client::Clock::time_point now) {

@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/progress_line.h"
 #include "cli/scheduler_options.h"
 #include "cli/simulate_report.h"
@@ -29,11 +30,6 @@ struct AdviseOptions {
   std::string slo;
   std::string html;
 };
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster advise: %s\n", error.message.c_str());
-  return 1;
-}
 
 // Enough for a p99, few enough to simulate hundreds of times.
 constexpr std::size_t kUsualRequests = 2000;
@@ -146,16 +142,16 @@ Result<simulator::AdviceRequest> prepare(const AdviseOptions& options, const cos
 
 int run_advise(const AdviseOptions& options) {
   const auto profile = cost::obtain_profile(options.on);
-  if (!profile) return fail(profile.error());
+  if (!profile) return fail("advise", profile.error());
   auto request = prepare(options, *profile);
-  if (!request) return fail(request.error());
+  if (!request) return fail("advise", request.error());
   ProgressLine progress;
   // How many simulations it takes is not known before; about so many.
   constexpr std::uint64_t kUsual = 250;
   request->on_progress = [&](std::uint64_t done) { progress.show("searching", std::min(done, kUsual - 1), kUsual); };
   const auto advice = simulator::advise(*request);
   progress.clear();
-  if (!advice) return fail(advice.error());
+  if (!advice) return fail("advise", advice.error());
   print_advice(*advice, *profile, request->workload);
   if (options.html.empty()) return 0;
   std::ofstream out(options.html, std::ios::binary);
@@ -164,7 +160,7 @@ int run_advise(const AdviseOptions& options) {
       fmt::format("{} on {}, SLO {}", workload_text(request->workload), profile->name, options.slo), *advice,
       command_of(*profile, best), settings_of(best), settings_of(advice->tried[advice->runner_up])));
   out.close();
-  return out ? 0 : fail({ErrorCode::kUnavailable, "cannot write " + options.html});
+  return out ? 0 : fail("advise", {ErrorCode::kUnavailable, "cannot write " + options.html});
 }
 
 }  // namespace

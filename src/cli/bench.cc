@@ -14,6 +14,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/progress_line.h"
 
 namespace paternoster::cli {
@@ -22,11 +23,6 @@ namespace {
 using bench::BenchRun;
 using bench::SweepPoint;
 using workload::Arrivals;
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster bench: %s\n", error.message.c_str());
-  return 1;
-}
 
 bool is_closed(const workload::Description& work) {
   return work.arrivals && work.arrivals->kind == Arrivals::Kind::kClosed;
@@ -249,7 +245,7 @@ int bench(int argc, char** argv) {
   const ParsedBench parsed = parse_bench(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const auto code = measure_server(parsed.options);
-  return code ? *code : fail(code.error());
+  return code ? *code : fail("bench", code.error());
 }
 
 }  // namespace paternoster::cli

@@ -8,6 +8,7 @@
 #include "bench/compare.h"
 #include "bench/run_json.h"
 #include "base/json_writer.h"
+#include "cli/failure.h"
 
 namespace paternoster::cli {
 namespace {
@@ -52,11 +53,6 @@ std::string as_json(const Comparison& comparison) {
   return out + "\n";
 }
 
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster bench compare: %s\n", error.message.c_str());
-  return 1;
-}
-
 }  // namespace
 
 int bench_compare(int argc, char** argv) {
@@ -78,14 +74,14 @@ int bench_compare(int argc, char** argv) {
     return 2;
   }
   const auto before = bench::read_run(before_path);
-  if (!before) return fail(before.error());
+  if (!before) return fail("bench compare", before.error());
   const auto after = bench::read_run(after_path);
-  if (!after) return fail(after.error());
+  if (!after) return fail("bench compare", after.error());
   const Comparison comparison = bench::compare(*before, *after);
   print(*before, *after, comparison);
   if (json.empty()) return 0;
   const auto written = bench::write_file(json, as_json(comparison));
-  return written ? 0 : fail(written.error());
+  return written ? 0 : fail("bench compare", written.error());
 }
 
 }  // namespace paternoster::cli

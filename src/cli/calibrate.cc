@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/progress_line.h"
 #include "cli/pull.h"
 #include "cli/scheduler_options.h"
@@ -35,11 +36,6 @@ struct CalibrateOptions {
   std::string name;
   SchedulerOptions scheduler;
 };
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster calibrate: %s\n", error.message.c_str());
-  return 1;
-}
 
 // What `serve` takes if nobody says otherwise, and a cache of a thousand tokens a seat.
 cost::Profile usual_profile(const SchedulerOptions& options, std::int32_t trained_context) {
@@ -175,11 +171,11 @@ int run_calibrate(const CalibrateOptions& options) {
   const auto profile = !options.step_log.empty()   ? from_step_log(options)
                        : !options.requests.empty() ? from_requests(options)
                                                    : from_engine(options);
-  if (!profile) return fail(profile.error());
+  if (!profile) return fail("calibrate", profile.error());
   if (options.out.empty()) return 0;
   cost::Profile named = *profile;
   if (!options.name.empty()) named.name = options.name;
-  if (auto written = write(options.out, named); !written) return fail(written.error());
+  if (auto written = write(options.out, named); !written) return fail("calibrate", written.error());
   return 0;
 }
 

@@ -14,17 +14,13 @@
 #include "cli/compare_options.h"
 #include "cli/compare_report.h"
 #include "cli/engine_process.h"
+#include "cli/failure.h"
 #include "cli/progress_line.h"
 
 namespace paternoster::cli {
 namespace {
 
 using bench::PolicyRun;
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster compare: %s\n", error.message.c_str());
-  return 1;
-}
 
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
@@ -78,7 +74,7 @@ Result<std::vector<Load>> loads_of(const CompareOptions& options) {
   return loads;
 }
 
-Settings settings_of(const CompareOptions& options) {
+Settings limits_of(const CompareOptions& options) {
   std::string classes;
   for (const std::string& text : options.workload.classes) classes += (classes.empty() ? "" : " | ") + text;
   Settings all{{"model", options.model},
@@ -144,7 +140,7 @@ Result<void> run_preset(const CompareOptions& options, const std::string& preset
 
 Result<void> write_files(const CompareOptions& options, const std::vector<PolicyRun>& runs,
                          const bench::PolicyVerdict& verdict) {
-  const Settings settings = settings_of(options);
+  const Settings settings = limits_of(options);
   if (!options.json.empty()) {
     std::string lines;
     for (const PolicyRun& run : runs) lines += policy_json(run, settings);
@@ -177,7 +173,7 @@ int compare(int argc, char** argv) {
   const ParsedCompare parsed = parse_compare(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const auto done = compare_presets(parsed.options);
-  return done ? 0 : fail(done.error());
+  return done ? 0 : fail("compare", done.error());
 }
 
 }  // namespace paternoster::cli

@@ -39,7 +39,7 @@ void add_engine_options(CLI::App& app, CompareOptions& options) {
       ->check(CLI::Range(0, 1024));
 }
 
-std::string preset_names() {
+std::string all_presets() {
   std::string names;
   for (const scheduler::Preset& preset : scheduler::presets()) {
     names += (names.empty() ? "" : ", ") + std::string(preset.name);
@@ -56,7 +56,7 @@ ParsedCompare parse_compare(int argc, const char* const* argv) {
                "whether continuous batching pays for them and which setting meets the targets.",
                "paternoster compare");
   app.add_option("model,--model", options.model, "a GGUF file, or a name that `pull` knows");
-  app.add_option("--presets", options.presets, "of " + preset_names() + "; all of them unless given")->delimiter(',');
+  app.add_option("--presets", options.presets, "of " + all_presets() + "; all of them unless given")->delimiter(',');
   add_work_options(app, options);
   add_engine_options(app, options);
   app.add_option("--json", options.json, "write one line of figures a run here");

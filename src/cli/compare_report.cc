@@ -46,7 +46,7 @@ std::string classes_of(const PolicyRun& one) {
   return text;
 }
 
-std::vector<std::string> loads_of(std::span<const PolicyRun> runs) {
+std::vector<std::string> load_names(std::span<const PolicyRun> runs) {
   std::vector<std::string> loads;
   for (const PolicyRun& run : runs) {
     if (std::ranges::find(loads, run.load) == loads.end()) loads.push_back(run.load);
@@ -127,7 +127,7 @@ report::Document policies_document(std::span<const PolicyRun> runs, const bench:
     document.parts.push_back(report::Text{sentence, report::Text::Kind::kVerdict});
   }
   add_plots(document, runs);
-  for (const std::string& load : loads_of(runs)) add_load(document, runs, load);
+  for (const std::string& load : load_names(runs)) add_load(document, runs, load);
   report::Table table{"Settings", {"", ""}, {}};
   for (const auto& [name, value] : settings) table.rows.push_back({name, value});
   document.parts.push_back(std::move(table));

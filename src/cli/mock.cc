@@ -51,7 +51,7 @@ mock::Fault parse_fault(const std::string& text) {
   return fault;
 }
 
-void add_duration(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help) {
+void add_delay(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help) {
   app.add_option_function<std::string>(
       name,
       [&value, name](const std::string& text) {
@@ -62,14 +62,14 @@ void add_duration(CLI::App& app, const std::string& name, std::int64_t& value, c
       help + " (now " + duration_text(static_cast<double>(value)) + ")");
 }
 
-void add_options(CLI::App& app, mock::MockOptions& options) {
+void add_mock_options(CLI::App& app, mock::MockOptions& options) {
   app.add_option("--host", options.host, "address to listen on");
   app.add_option("--port", options.port, "port to listen on; 0: any free one");
   app.add_option("--model", options.model, "the name it answers to");
   app.add_option("--api-key", options.api_key, "ask for this key");
-  add_duration(app, "--ttft", options.ttft_ns, "from a seat to the first token");
-  add_duration(app, "--itl", options.itl_ns, "from one token to the next");
-  add_duration(app, "--prompt-token", options.prompt_token_ns, "and for each token of the prompt");
+  add_delay(app, "--ttft", options.ttft_ns, "from a seat to the first token");
+  add_delay(app, "--itl", options.itl_ns, "from one token to the next");
+  add_delay(app, "--prompt-token", options.prompt_token_ns, "and for each token of the prompt");
   app.add_option("--seats", options.seats, "requests served at once, others wait; 0: no limit")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--tokens-per-chunk", options.tokens_per_chunk, "tokens in one event")->check(CLI::Range(1, 1 << 16));
@@ -99,7 +99,7 @@ int mock(int argc, char** argv) {
   mock::MockOptions options;
   options.port = 8081;
   CLI::App app("An engine of exactly known timing that counts instead of thinking.", "paternoster mock");
-  add_options(app, options);
+  add_mock_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

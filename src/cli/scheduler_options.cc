@@ -11,7 +11,7 @@
 namespace paternoster::cli {
 namespace {
 
-constexpr std::int32_t kMostInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kMostTokens = std::numeric_limits<std::int32_t>::max();
 // A simulation turns nobody away unless it is told to: a queue that grows is what it is to show.
 constexpr std::int32_t kUnboundedQueue = 1 << 30;
 
@@ -109,7 +109,7 @@ void add_scheduler_options(CLI::App& app, SchedulerOptions& options) {
       ->check(CLI::Range(1, 1 << 12))
       ->group(group);
   app.add_option("--max-queue", options.max_queue, "most requests that wait; otherwise nobody is turned away")
-      ->check(CLI::Range(1, kMostInt))
+      ->check(CLI::Range(1, kMostTokens))
       ->group(group);
   app.add_flag("!--no-prefix-cache", options.prefix_cache, "share no prefixes")->group(group);
 }
@@ -140,7 +140,7 @@ Result<scheduler::Config> configure(const SchedulerOptions& options, const std::
   limits.max_queue = options.max_queue.value_or(kUnboundedQueue);
   limits.prefix_cache = options.prefix_cache;
   const std::int64_t blocks = options.kv_tokens.value_or(profile.kv_tokens) / limits.block_size;
-  if (blocks < 1 || blocks > kMostInt) {
+  if (blocks < 1 || blocks > kMostTokens) {
     return failure(ErrorCode::kInvalidArgument, "the KV cache must hold at least one block");
   }
   limits.num_blocks = static_cast<std::int32_t>(blocks);

@@ -16,7 +16,7 @@
 namespace paternoster::cli {
 namespace {
 
-int fail(const Error& error) {
+int give_up(const Error& error) {
   spdlog::shutdown();  // what is logged already comes first
   std::fprintf(stderr, "paternoster serve: %s\n", error.message.c_str());
   return 1;
@@ -94,18 +94,18 @@ bool is_loopback(const std::string& host) {
 
 int serve_until_drained(const ServeOptions& options) {
   auto edge = server_options(options);
-  if (!edge) return fail(edge.error());
+  if (!edge) return give_up(edge.error());
   auto engine = engine_options(options);
-  if (!engine) return fail(engine.error());
+  if (!engine) return give_up(engine.error());
   const std::string name = engine->model_id;
   measure::ServingMetrics metrics(name);
   engine->metrics = &metrics;
   if (options.metrics_tenants) metrics.label_tenants();
   auto backend = engine::create_native_backend(std::move(*engine));
-  if (!backend) return fail(backend.error());
+  if (!backend) return give_up(backend.error());
   const bool keyed = edge->keys.required();
   auto server = server::Server::create(std::move(*edge), **backend, metrics);
-  if (!server) return fail(server.error());
+  if (!server) return give_up(server.error());
   if (!is_loopback(options.host) && !keyed) {
     spdlog::warn("anybody who reaches {} may use it: there is no --api-key-file", (*server)->address());
   }

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <toml++/toml.h>
 
+#include "cli/failure.h"
 #include "kernels/attention.h"
 #include "base/duration.h"
 #include "model/model_path.h"
@@ -255,12 +256,6 @@ void read_variables(CLI::App& app) {
     const std::string name = option->get_single_name();
     if (name != "help") option->envname(variable_of(name));
   }
-}
-
-// CLI11 explains over several lines; one is enough.
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
 }
 
 }  // namespace

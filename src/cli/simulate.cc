@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/json_writer.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/figures_table.h"
 #include "cli/line_file.h"
 #include "cli/progress_line.h"
@@ -20,11 +21,6 @@
 
 namespace paternoster::cli {
 namespace {
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster simulate: %s\n", error.message.c_str());
-  return 1;
-}
 
 Result<simulator::Options> simulator_options(const Job& job, const std::string& preset) {
   simulator::Options options;
@@ -191,13 +187,13 @@ Result<void> write_json(const Job& job, const std::vector<Simulated>& all,
 
 int run_all(const SimulateOptions& options) {
   const auto job = prepare_job(options);
-  if (!job) return fail(job.error());
+  if (!job) return fail("simulate", job.error());
   if (!options.fleet.empty()) return simulate_fleet(*job);
   ProgressLine progress;
   std::vector<Simulated> all;
   for (const std::string& preset : options.scheduler.presets) {
     auto one = simulate_one(*job, preset, all.empty(), progress);
-    if (!one) return fail(one.error());
+    if (!one) return fail("simulate", one.error());
     if (!all.empty()) fmt::print("\n");
     print_simulated(*job, *one);
     print_speed(*one);
@@ -207,13 +203,13 @@ int run_all(const SimulateOptions& options) {
   std::vector<std::string> bands_text;
   if (options.bands) {
     auto run = simulator::run_bands(all.front().options, job->description);
-    if (!run) return fail(run.error());
+    if (!run) return fail("simulate", run.error());
     bands.emplace(std::move(*run));
     bands_text = band_lines(*job, all.front(), *bands);
     for (const std::string& line : bands_text) fmt::print("{}\n", line);
   }
-  if (auto written = write_json(*job, all, bands); !written) return fail(written.error());
-  if (auto written = write_html(*job, all, bands_text); !written) return fail(written.error());
+  if (auto written = write_json(*job, all, bands); !written) return fail("simulate", written.error());
+  if (auto written = write_html(*job, all, bands_text); !written) return fail("simulate", written.error());
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/json_writer.h"
+#include "cli/failure.h"
 #include "cli/figures_table.h"
 #include "cli/line_file.h"
 #include "cli/simulate_job.h"
@@ -16,11 +17,6 @@
 
 namespace paternoster::cli {
 namespace {
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "paternoster simulate: %s\n", error.message.c_str());
-  return 1;
-}
 
 Result<simulator::FleetOptions> fleet_options(const Job& job) {
   const SimulateOptions& given = job.options;
@@ -112,13 +108,13 @@ Result<void> write_fleet_html(const Job& job, const simulator::FleetOutcome& out
 
 int simulate_fleet(const Job& job) {
   auto options = fleet_options(job);
-  if (!options) return fail(options.error());
+  if (!options) return fail("simulate", options.error());
   constexpr std::size_t kRowsShown = 200;
   std::vector<measure::RequestRecord> first_records;
   std::optional<LineFile> records;
   if (!job.options.records.empty()) {
     auto file = LineFile::create(job.options.records);
-    if (!file) return fail(file.error());
+    if (!file) return fail("simulate", file.error());
     records.emplace(std::move(*file));
   }
   options->on_record = [&](const measure::RequestRecord& record) {
@@ -129,16 +125,18 @@ int simulate_fleet(const Job& job) {
     records->flush(std::size_t{1} << 20);
   };
   auto source = workload::Source::create(job.description);
-  if (!source) return fail(source.error());
+  if (!source) return fail("simulate", source.error());
   auto simulation = simulator::FleetSimulation::create(std::move(*options), std::move(*source));
-  if (!simulation) return fail(simulation.error());
+  if (!simulation) return fail("simulate", simulation.error());
   const simulator::FleetOutcome outcome = simulation->run();
   print_fleet(job, outcome);
   if (records) {
-    if (auto done = records->finish(); !done) return fail(done.error());
+    if (auto done = records->finish(); !done) return fail("simulate", done.error());
   }
-  if (auto written = write_fleet_json(job, outcome); !written) return fail(written.error());
-  if (auto written = write_fleet_html(job, outcome, std::move(first_records)); !written) return fail(written.error());
+  if (auto written = write_fleet_json(job, outcome); !written) return fail("simulate", written.error());
+  if (auto written = write_fleet_html(job, outcome, std::move(first_records)); !written) {
+    return fail("simulate", written.error());
+  }
   return 0;
 }
 

@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/failure.h"
 #include "cost/profile.h"
 #include "fleet/presets.h"
 #include "scheduler/presets.h"
 
 namespace paternoster::cli {
 namespace {
-
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
 
 std::string profile_names() {
   std::string names;

@@ -10,7 +10,7 @@
 namespace paternoster::cli {
 namespace {
 
-std::unexpected<Error> bad(const std::string& text, std::string_view why) {
+std::unexpected<Error> malformed(const std::string& text, std::string_view why) {
   return failure(ErrorCode::kInvalidArgument, fmt::format("'{}': {}", text, why));
 }
 
@@ -35,7 +35,7 @@ Result<workload::ClassOfWork> parse_class(const std::string& text, const workloa
   workload::ClassOfWork of = usual;
   const auto parts = split(text, ',');
   of.name = parts[0];
-  if (of.name.empty()) return bad(text, "a class begins with its name: chat,share=3,priority=0");
+  if (of.name.empty()) return malformed(text, "a class begins with its name: chat,share=3,priority=0");
   for (std::size_t at = 1; at < parts.size(); ++at) {
     const std::size_t equals = parts[at].find('=');
     const std::string key = parts[at].substr(0, equals);
@@ -54,7 +54,7 @@ Result<workload::ClassOfWork> parse_class(const std::string& text, const workloa
       if (!deadline) return std::unexpected(deadline.error());
       of.deadline_ns = *deadline;
     } else {
-      return bad(text, fmt::format("'{}' is none of share=, priority=, deadline=, input=, output=", parts[at]));
+      return malformed(text, fmt::format("'{}' is none of share=, priority=, deadline=, input=, output=", parts[at]));
     }
   }
   return of;
@@ -65,9 +65,9 @@ Result<workload::Tenant> parse_tenant(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   workload::Tenant tenant{text.substr(0, colon), 1};
   if (colon != std::string::npos && (!read_number(text.substr(colon + 1), tenant.share) || tenant.share <= 0)) {
-    return bad(text, "a tenant is NAME or NAME:SHARE");
+    return malformed(text, "a tenant is NAME or NAME:SHARE");
   }
-  if (tenant.name.empty()) return bad(text, "a tenant needs a name");
+  if (tenant.name.empty()) return malformed(text, "a tenant needs a name");
   return tenant;
 }
 

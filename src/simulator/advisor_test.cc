@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kAdviceMs = 1'000'000;
 
 AdviceRequest request_of(const char* slo, double rate) {
   AdviceRequest request;
@@ -21,7 +21,7 @@ AdviceRequest request_of(const char* slo, double rate) {
       .max_seqs = 4, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 1000};
   request.options.config.limits.max_queue = 1 << 20;
   request.options.config.limits.prefix_cache = false;
-  request.options.model.terms = {10 * kMs * 1000, 50'000'000, 50'000'000, 0, 0};  // 10 ms + 50 us a token
+  request.options.model.terms = {10 * kAdviceMs * 1000, 50'000'000, 50'000'000, 0, 0};  // 10 ms + 50 us a token
   request.options.objectives = *measure::parse_objectives(slo);
   request.workload.count = 150;
   request.workload.arrivals = *workload::parse_arrivals("poisson");
@@ -83,7 +83,7 @@ TEST(Bands, SayWhetherTheVerdictFlips) {
 TEST(FitRequests, PredictsTheRequestsItHasNotSeen) {
   Options options = request_of("e2e=10s", 5).options;
   options.config.limits.max_seqs = 32;
-  options.model.terms = {12 * kMs * 1000, 60'000'000, 60'000'000, 20'000, 3'000};
+  options.model.terms = {12 * kAdviceMs * 1000, 60'000'000, 60'000'000, 20'000, 3'000};
   workload::Description workload = request_of("e2e=10s", 12).workload;
   std::vector<MeasuredRequest> measured(workload.count);
   options.on_record = [&](const measure::RequestRecord& record) {
@@ -106,7 +106,7 @@ TEST(FitRequests, ReadsVllmsLogAndNamesWhatIsWrong) {
   const auto read = read_measured(in, "log");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->front().at_ns, 0);
-  EXPECT_EQ(read->front().first_token_ns, 500 * kMs);
+  EXPECT_EQ(read->front().first_token_ns, 500 * kAdviceMs);
   for (const char* bad : {"{", "[]", "{}", R"({"scheduled_ns": 4})"}) {
     std::istringstream wrong(row + "\n" + bad + "\n");
     const auto refused = read_measured(wrong, "log");
