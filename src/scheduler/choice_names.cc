@@ -1,5 +1,7 @@
 #include "scheduler/choice_names.h"
 
+#include <limits>
+
 #include "scheduler/presets.h"
 
 namespace paternoster::scheduler {
@@ -9,12 +11,13 @@ namespace {
 // to_string says "?" behind the last.
 template <typename Choice, typename Visit>
 bool find_choice(Visit visit) {
-  for (std::uint8_t value = 0;; ++value) {
+  for (int value = 0; value <= std::numeric_limits<std::uint8_t>::max(); ++value) {
     const auto choice = static_cast<Choice>(value);
     const std::string_view name = to_string(choice);
     if (name == "?") return false;
     if (visit(choice, name)) return true;
   }
+  return false;
 }
 
 template <typename Choice>

@@ -1,3 +1,4 @@
+#include "scheduler/choice_names.h"
 #include "scheduler/choices.h"
 
 #include <gmock/gmock.h>
@@ -65,6 +66,14 @@ TEST(Presets, AnUnknownNameIsAnsweredWithTheNamesThereAre) {
   const auto unknown = choices_of("vlm");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_THAT(unknown.error().message, HasSubstr("window, orca, vllm"));
+}
+
+TEST(ChoiceNames, AreListedOnceEach) {
+  EXPECT_EQ(boarding_names(), "static, static_global, window, continuous, sliced, sliced_keep");
+  EXPECT_EQ(order_names(), "fcfs, priority, shortest, deadline, fair, multilevel");
+  EXPECT_EQ(prefill_names(), "whole, chunked, stall_free, latency_target");
+  EXPECT_EQ(relief_names(), "reserve, recompute, swap, auto");
+  EXPECT_EQ(victim_names(), "latest, least_work");
 }
 
 }  // namespace

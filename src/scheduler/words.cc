@@ -70,7 +70,13 @@ const char* to_string(Relief relief) {
 }
 
 const char* to_string(Victim victim) {
-  return victim == Victim::kLatest ? "latest" : "least_work";
+  switch (victim) {
+    case Victim::kLatest:
+      return "latest";
+    case Victim::kLeastWork:
+      return "least_work";
+  }
+  return "?";
 }
 
 const char* to_string(PreemptCause cause) {
