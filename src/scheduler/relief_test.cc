@@ -167,7 +167,7 @@ TEST(Overflow, FourThatWantMoreThanHalfThePoolAllFinish) {
 // The first of the queue is not looked up again while nothing has come free, and boards in the very
 // step in which enough has.
 TEST(Blocked, TheFirstOfTheQueueBoardsAsSoonAsBlocksAreReleased) {
-  Config config = config_of(Relief::kRecompute, 0);
+  Config config = config_relieved(Relief::kRecompute, 0);
   Lift lift(config);
   lift.submit(Lift::prompt(6), 4);
   const Event big = lift.submit(Lift::prompt(12, 50), 2);
@@ -182,7 +182,7 @@ TEST(Blocked, TheFirstOfTheQueueBoardsAsSoonAsBlocksAreReleased) {
 
 // A prefix that somebody computes meanwhile is noticed within a few steps, though nothing is released.
 TEST(Blocked, APrefixThatComesMeanwhileIsNoticed) {
-  Config config = config_of(Relief::kRecompute, 0);
+  Config config = config_relieved(Relief::kRecompute, 0);
   config.limits.prefix_cache = true;
   config.limits.step_tokens = 4;
   config.limits.num_blocks = 10;
