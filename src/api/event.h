@@ -68,10 +68,10 @@ struct Usage {
 
 // Durations of the call's life; zero if it did not get so far.
 struct Timings {
-  std::int32_t ahead = 0;       // requests before it in the queue when it came
   std::int64_t queue_ns = 0;    // accepted to first seat
   std::int64_t prefill_ns = 0;  // first seat to first token
   std::int64_t decode_ns = 0;   // first token to last
+  std::int32_t ahead = 0;       // requests before it in the queue when it came
 };
 
 struct Done {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 
 #include "base/duration.h"
@@ -63,7 +64,7 @@ void add_duration(CLI::App& app, std::optional<std::int64_t>& to, const std::str
 scheduler::CostModel cost_of(const cost::StepModel& model) {
   scheduler::CostModel cost;
   cost.step_ns = model.terms.fixed_ps / 1000 + model.step_overhead_ns;
-  cost.token_ps = model.terms.prompt_token_ps;
+  cost.token_ps = std::max<std::int64_t>(model.terms.prompt_token_ps, 1);  // budgets divide by it
   cost.context_ps = model.terms.decode_context_ps;
   cost.chunk_context_ps = model.terms.chunk_context_ps;
   return cost;

@@ -69,7 +69,7 @@ TEST(Presets, AnUnknownNameIsAnsweredWithTheNamesThereAre) {
 }
 
 TEST(ChoiceNames, AreListedOnceEach) {
-  EXPECT_EQ(boarding_names(), "static, static_global, window, continuous, sliced, sliced_keep");
+  EXPECT_EQ(boarding_names(), "static, continuous, static_global, window, sliced, sliced_keep");
   EXPECT_EQ(order_names(), "fcfs, priority, shortest, deadline, fair, multilevel");
   EXPECT_EQ(prefill_names(), "whole, chunked, stall_free, latency_target");
   EXPECT_EQ(relief_names(), "reserve, recompute, swap, auto");
