@@ -85,9 +85,9 @@ class Talking(unittest.TestCase):
         self.assertEqual(person.leaves(), 0)
 
     def test_control_c_stops_the_answer_and_not_the_program(self):
-        person = self.chat()
+        person = self.chat("--temperature", "0")  # other answers may be short
         person.types(STORY + "\n")
-        person.sees(r"stops\.\r\n\S+ \S+ \S+")
+        person.sees(r"stops\.\r\n[^>\s]\S* \S+ \S+")  # of the answer: what is typed early is echoed twice
         began = time.time()
         person.types("\x03")
         person.sees(r"stopped\)\s+> ", within=5)
