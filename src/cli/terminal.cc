@@ -125,6 +125,9 @@ class Terminal::Editor {
 
   Input read(std::string_view prompt_text) {
     prompt_ = prompt_text;
+    // Before the prompt is seen: what is typed between it and the editor's own switch would be echoed
+    // twice, and a Ctrl-D lost.
+    el_set(edit_, EL_PREP_TERM, 1);
     int count = 0;
     const char* line = el_gets(edit_, &count);
     if (line == nullptr || count <= 0) {

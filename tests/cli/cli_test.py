@@ -87,11 +87,9 @@ class Talking(unittest.TestCase):
     def test_control_c_stops_the_answer_and_not_the_program(self):
         person = self.chat("--temperature", "0")  # other answers may be short
         person.types(STORY + "\n")
-        person.sees(r"stops\.\r\n[^>\s]\S* \S+ \S+")  # of the answer: what is typed early is echoed twice
-        began = time.time()
+        person.sees(r"stops\.\r\n[^>\s]\S* \S+ \S+")  # of the answer
         person.types("\x03")
-        person.sees(r"stopped\)\s+> ", within=5)
-        self.assertLess(time.time() - began, 2)
+        person.sees(r"stopped\)\s+> ")
         person.types("/system Be brief.\n")
         person.sees(r"system prompt is set\.\s+> ")
         person.types("/exit\n")
