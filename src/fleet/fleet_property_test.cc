@@ -1,12 +1,10 @@
 // Random scripts of all choices against the invariants. PATERNOSTER_SEED repeats a failure.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <random>
 
-#include "base/random.h"
+#include "base/testing/script_bytes.h"
 #include "fleet/presets.h"
 #include "fleet/testing/script.h"
 
@@ -15,19 +13,10 @@ namespace {
 
 using testing::Script;
 
-std::uint64_t first_seed() {
-  if (const char* given = std::getenv("PATERNOSTER_SEED")) return std::strtoull(given, nullptr, 10);
-  return std::random_device{}();
-}
-
-struct Source {
-  std::uint64_t seed;
-  std::uint64_t counter = 0;
-  std::uint8_t operator()() { return static_cast<std::uint8_t>(random_u64(seed, 2, counter++) >> 24); }
-};
+constexpr std::uint64_t kStream = 2;
 
 std::uint64_t run_script(const Config& config, std::uint64_t seed, int verbs, Stats& sum) {
-  auto source = std::make_shared<Source>(seed);
+  auto source = std::make_shared<RandomBytes>(seed, kStream);
   Script script(config, [source] { return (*source)(); });
   for (int verb = 0; verb < verbs && script.act(); ++verb) {
   }
@@ -49,7 +38,7 @@ TEST(FleetProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndRepeatsThem
   std::cout << "PATERNOSTER_SEED=" << seed << "\n";
   Stats sum;
   for (std::uint64_t round = 0; sum.batches_sent < 60000 && !HasFailure(); ++round) {
-    Source source{seed + round};
+    RandomBytes source{seed + round, kStream};
     const Config config = Script::config_of([&] { return source(); });
     Stats again;
     const std::uint64_t digest = run_script(config, seed + round, 300, sum);

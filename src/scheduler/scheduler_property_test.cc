@@ -1,11 +1,9 @@
 // Random scripts against the invariants and the paper model. PATERNOSTER_SEED repeats a failure.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
-#include <random>
 
-#include "base/random.h"
+#include "base/testing/script_bytes.h"
 #include "scheduler/journal.h"
 #include "scheduler/testing/script.h"
 
@@ -14,18 +12,7 @@ namespace {
 
 using testing::Script;
 
-std::uint64_t first_seed() {
-  if (const char* given = std::getenv("PATERNOSTER_SEED")) return std::strtoull(given, nullptr, 10);
-  return std::random_device{}();
-}
-
-struct Source {
-  std::uint64_t seed;
-  std::uint64_t counter = 0;
-  std::uint8_t operator()() {
-    return static_cast<std::uint8_t>(random_u64(seed, 1, counter++) >> 24);
-  }
-};
+constexpr std::uint64_t kStream = 1;
 
 struct Sum {
   std::uint64_t steps = 0, preemptions = 0, recomputed = 0, swapped = 0, slices = 0,
@@ -34,7 +21,7 @@ struct Sum {
 
 // One script of `verbs` verbs under `config`; false with the reason printed.
 void run_script(const Config& config, std::uint64_t seed, int verbs, Sum& sum) {
-  auto source = std::make_shared<Source>(seed);
+  auto source = std::make_shared<RandomBytes>(seed, kStream);
   Script script(config, [source] { return (*source)(); });
   for (int verb = 0; verb < verbs && script.act(); ++verb) {
   }
@@ -65,7 +52,7 @@ TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplays
   Sum sum;
   const std::uint64_t steps = std::getenv("PATERNOSTER_NIGHTLY") != nullptr ? 1'000'000 : 120'000;
   for (std::uint64_t round = 0; sum.steps < steps; ++round) {
-    Source source{seed + round};
+    RandomBytes source{seed + round, kStream};
     const Config config = Script::config_of([&] { return source(); });
     ASSERT_NO_FATAL_FAILURE(run_script(config, seed + round, 150, sum));
   }
