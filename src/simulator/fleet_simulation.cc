@@ -92,23 +92,20 @@ std::unique_ptr<Engine> FleetSimulation::new_engine() {
   return std::make_unique<Engine>(std::move(*made), options_.model, recorder_->flights(), false);
 }
 
-void FleetSimulation::push(std::int64_t at_ns, What what, std::uint64_t which, std::uint64_t generation) {
-  events_.push({at_ns, what, pushed_++, which, generation});
-}
-
 FleetOutcome FleetSimulation::run() {
   if (options_.continuous) {
     for (Instance& one : instances_) one.engine = new_engine();
   }
-  for (std::size_t at = 0; at < options_.faults.size(); ++at) push(options_.faults[at].at_ns, What::kFault, at);
+  for (std::size_t at = 0; at < options_.faults.size(); ++at) {
+    events_.push(options_.faults[at].at_ns, What::kFault, at);
+  }
   while (true) {
-    if (arrival_is_next()) {
+    if (events_.comes_after(source_.next())) {
       arrive();
       continue;
     }
     if (events_.empty()) break;
-    const Timed next = events_.top();
-    events_.pop();
+    const auto next = events_.pop();
     now_ns_ = next.at_ns;
     recorder_->advance(now_ns_);
     const auto which = static_cast<std::uint32_t>(next.which);
@@ -141,11 +138,6 @@ FleetOutcome FleetSimulation::run() {
   return outcome;
 }
 
-bool FleetSimulation::arrival_is_next() {
-  const workload::Arrival* arrival = source_.next();
-  return arrival != nullptr && (events_.empty() || arrival->at_ns <= events_.top().at_ns);
-}
-
 void FleetSimulation::arrive() {
   const workload::Arrival& arrival = *source_.next();
   now_ns_ = arrival.at_ns;
@@ -166,7 +158,7 @@ void FleetSimulation::arrive() {
   } else {
     prompts_[slot].assign(static_cast<std::size_t>(arrival.input_tokens), 0);
   }
-  push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
+  events_.push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
   source_.take();
 }
 
@@ -186,7 +178,7 @@ void FleetSimulation::plan() {
   for (const fleet::Batch& batch : plan.batches) send(batch, plan.members_of(batch));
   if (plan.next_ns != fleet::Plan::kNever && plan.next_ns != planned_for_ns_) {
     planned_for_ns_ = plan.next_ns;
-    push(std::max(plan.next_ns, now_ns_), What::kPlan, 0);
+    events_.push(std::max(plan.next_ns, now_ns_), What::kPlan, 0);
   }
 }
 
@@ -241,7 +233,7 @@ void FleetSimulation::start_batch(std::uint32_t at) {
     end_ns += options_.model.step_ns(load) * instance.pace_percent / 100;
     instance.token_times.push_back(end_ns);
   }
-  push(end_ns, What::kBatchEnd, at, instance.generation);
+  events_.push(end_ns, What::kBatchEnd, at, instance.generation);
 }
 
 void FleetSimulation::end_batch(std::uint32_t at) {
@@ -272,12 +264,12 @@ void FleetSimulation::end_batch(std::uint32_t at) {
 void FleetSimulation::begin_step(std::uint32_t at) {
   Instance& instance = instances_[at];
   if (const auto end_ns = instance.engine->begin_step(now_ns_)) {
-    push(*end_ns, What::kStepEnd, at, instance.generation);
+    events_.push(*end_ns, What::kStepEnd, at, instance.generation);
     return;
   }
   take(instance.engine->settle(now_ns_));
   const std::int64_t again_ns = instance.engine->again_ns();
-  if (again_ns > 0) push(std::max(again_ns, now_ns_ + 1), What::kAgain, at, instance.generation);
+  if (again_ns > 0) events_.push(std::max(again_ns, now_ns_ + 1), What::kAgain, at, instance.generation);
 }
 
 void FleetSimulation::end_step(std::uint32_t at) {
@@ -315,7 +307,7 @@ void FleetSimulation::take(std::span<const scheduler::Event> events) {
   if (results.empty()) return;
   for (const fleet::SliceResult& result : results) take(fleet_.commit(now_ns_, result));
   // Not at once: the engine is in the middle of telling.
-  push(now_ns_, What::kPlan, 0);
+  events_.push(now_ns_, What::kPlan, 0);
 }
 
 void FleetSimulation::take(std::span<const fleet::Event> events) {

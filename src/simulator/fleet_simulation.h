@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +18,7 @@
 #include "simulator/engine.h"
 #include "simulator/recorder.h"
 #include "simulator/simulation.h"
+#include "simulator/timed_queue.h"
 #include "workload/workload.h"
 
 namespace paternoster::simulator {
@@ -64,18 +64,6 @@ class FleetSimulation {
  private:
   // At equal times in this order.
   enum class What : std::uint8_t { kFault, kSubmit, kBatchEnd, kStepEnd, kAgain, kPlan };
-  struct Timed {
-    std::int64_t at_ns;
-    What what;
-    std::uint64_t order;
-    std::uint64_t which;
-    std::uint64_t generation;
-    bool operator>(const Timed& other) const {
-      if (at_ns != other.at_ns) return at_ns > other.at_ns;
-      if (what != other.what) return what > other.what;
-      return order > other.order;
-    }
-  };
   // A static batch: on its way, or waiting for its engine.
   struct StaticBatch {
     fleet::BatchId id;
@@ -100,8 +88,6 @@ class FleetSimulation {
 
   FleetSimulation(FleetOptions options, workload::Source source, fleet::Fleet&& planner);
 
-  bool arrival_is_next();
-  void push(std::int64_t at_ns, What what, std::uint64_t which, std::uint64_t generation = 0);
   void arrive();
   void submit(std::uint64_t slot);
   void plan();
@@ -125,8 +111,7 @@ class FleetSimulation {
   std::vector<fleet::Request> requests_;             // on their way in, by slot
   std::vector<std::vector<TokenId>> prompts_;        // by slot, where engines are continuous
   std::vector<Solo> solos_;                          // by slot
-  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
-  std::uint64_t pushed_ = 0;
+  TimedQueue<What> events_;
   std::int64_t now_ns_ = 0;
   std::int64_t planned_for_ns_ = -1;  // a plan is due at this time already
 };

@@ -54,32 +54,29 @@ std::unique_ptr<Engine> Simulation::new_engine() const {
   return std::make_unique<Engine>(std::move(*made), options_.model, recorder_->flights(), options_.check_invariants);
 }
 
-void Simulation::push(std::int64_t at_ns, What what, std::uint64_t which) {
-  events_.push({at_ns, what, pushed_++, which});
-}
-
 Outcome Simulation::run() {
   engine_ = new_engine();
   if (options_.journal != nullptr) engine_->scheduler().record_to(options_.journal);
-  for (std::size_t at = 0; at < options_.faults.size(); ++at) push(options_.faults[at].at_ns, What::kFault, at);
+  for (std::size_t at = 0; at < options_.faults.size(); ++at) {
+    events_.push(options_.faults[at].at_ns, What::kFault, at);
+  }
   while (true) {
-    if (arrival_is_next()) {
+    if (events_.comes_after(source_.next())) {
       arrive();
       continue;
     }
     if (events_.empty()) break;
-    const Timed next = events_.top();
-    events_.pop();
+    const auto next = events_.pop();
     now_ns_ = next.at_ns;
     recorder_->advance(now_ns_);
     switch (next.what) {
       case What::kFault: fail(options_.faults[next.which]); break;
       case What::kSubmit: submit(next.which); break;
       case What::kStepEnd:
-        if (next.which == generation_) end_step();
+        if (next.generation == generation_) end_step();
         break;
       case What::kPlanAgain:
-        if (next.which == generation_ && !engine_->stepping()) begin_step();
+        if (next.generation == generation_ && !engine_->stepping()) begin_step();
         break;
     }
     // Faults that lie after the last request change nothing.
@@ -93,11 +90,6 @@ Outcome Simulation::run() {
   outcome_.most_live = recorder_->most_live();
   outcome_.timeline = std::move(recorder_->timeline());
   return std::move(outcome_);
-}
-
-bool Simulation::arrival_is_next() {
-  const workload::Arrival* arrival = source_.next();
-  return arrival != nullptr && (events_.empty() || arrival->at_ns <= events_.top().at_ns);
 }
 
 void Simulation::arrive() {
@@ -120,7 +112,7 @@ void Simulation::arrive() {
   }
   if (slot >= requests_.size()) requests_.resize(slot + 1);
   requests_[slot] = std::move(request);
-  push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
+  events_.push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
   source_.take();
 }
 
@@ -166,11 +158,11 @@ void Simulation::begin_step() {
   if (!end) {
     take(engine_->settle(now_ns_));
     const std::int64_t again_ns = engine_->again_ns();
-    if (again_ns > 0) push(std::max(again_ns, now_ns_ + 1), What::kPlanAgain, generation_);
+    if (again_ns > 0) events_.push(std::max(again_ns, now_ns_ + 1), What::kPlanAgain, 0, generation_);
     return;
   }
   step_began_ns_ = now_ns_;
-  push(*end, What::kStepEnd, generation_);
+  events_.push(*end, What::kStepEnd, 0, generation_);
 }
 
 void Simulation::end_step() {

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "scheduler/journal.h"
 #include "simulator/engine.h"
 #include "simulator/recorder.h"
+#include "simulator/timed_queue.h"
 #include "workload/workload.h"
 
 namespace paternoster::simulator {
@@ -102,22 +102,9 @@ class Simulation {
 
  private:
   enum class What : std::uint8_t { kFault, kSubmit, kStepEnd, kPlanAgain };  // at equal times in this order
-  struct Timed {
-    std::int64_t at_ns;
-    What what;
-    std::uint64_t order;  // of pushing
-    std::uint64_t which;
-    bool operator>(const Timed& other) const {
-      if (at_ns != other.at_ns) return at_ns > other.at_ns;
-      if (what != other.what) return what > other.what;
-      return order > other.order;
-    }
-  };
 
   Simulation(Options options, workload::Source source);
 
-  bool arrival_is_next();
-  void push(std::int64_t at_ns, What what, std::uint64_t which);
   void arrive();
   void submit(std::uint64_t slot);
   void fail(const Fault& fault);
@@ -134,8 +121,7 @@ class Simulation {
   std::unique_ptr<Engine> engine_;    // none: it is dead
   std::vector<scheduler::Request> requests_;  // on their way in, by slot
   Outcome outcome_;
-  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
-  std::uint64_t pushed_ = 0;
+  TimedQueue<What> events_;
   std::int64_t now_ns_ = 0;
   std::int64_t step_began_ns_ = 0;
   std::int64_t pace_percent_ = 100;
