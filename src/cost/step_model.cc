@@ -31,4 +31,13 @@ StepModel StepModel::scaled(std::int64_t percent) const {
   return model;
 }
 
+scheduler::CostModel scheduler_cost(const StepTerms& terms, const scheduler::CostModel& current) {
+  scheduler::CostModel cost = current;
+  cost.step_ns = terms.fixed_ps / scheduler::kPicosecondsANanosecond;
+  cost.token_ps = std::max<std::int64_t>(terms.prompt_token_ps, 1);
+  cost.context_ps = terms.decode_context_ps;
+  cost.chunk_context_ps = terms.chunk_context_ps;
+  return cost;
+}
+
 }  // namespace paternoster::cost

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cost/step_load.h"
+#include "scheduler/cost_model.h"
 
 namespace paternoster::cost {
 
@@ -54,5 +55,9 @@ struct StepModel {
 
   friend bool operator==(const StepModel&, const StepModel&) = default;
 };
+
+// The same line as the scheduler weighs time by; what swapping a block takes is left as it is in `current`.
+// A token costs at least a picosecond there, since budgets are divided by it.
+scheduler::CostModel scheduler_cost(const StepTerms& terms, const scheduler::CostModel& current = {});
 
 }  // namespace paternoster::cost

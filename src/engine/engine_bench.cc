@@ -125,15 +125,19 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Tokens a second of processor time, with `sequences` requests at any time and options.closed in all.
-double measure_closed(const Options& options, int sequences, const engine::PackedModel& model,
-                      engine::ThreadPool& pool) {
+scheduler::Config config_of(const Options& options, int sequences) {
   scheduler::Config config;
   config.limits.max_seqs = sequences;
   config.limits.prefix_cache = false;
   config.limits.max_len = options.prompt + options.decode + 1;
   config.limits.num_blocks = sequences * (config.limits.max_len / config.limits.block_size + 2);
-  engine::Drive drive(model, pool, config, options.kv_type);
+  return config;
+}
+
+// Tokens a second of processor time, with `sequences` requests at any time and options.closed in all.
+double measure_closed(const Options& options, int sequences, const engine::PackedModel& model,
+                      engine::ThreadPool& pool) {
+  engine::Drive drive(model, pool, config_of(options, sequences), options.kv_type);
   drive.submit(prompt_of(options.prompt, 999, model.config().vocabulary), 2);
   drive.run();  // touches the memory
   std::vector<std::uint64_t> live;
@@ -154,12 +158,7 @@ double measure_closed(const Options& options, int sequences, const engine::Packe
 
 Figures measure(const Options& options, int sequences, const engine::PackedModel& model,
                 engine::ThreadPool& pool) {
-  scheduler::Config config;
-  config.limits.max_seqs = sequences;
-  config.limits.prefix_cache = false;
-  config.limits.max_len = options.prompt + options.decode + 1;
-  config.limits.num_blocks = sequences * (config.limits.max_len / config.limits.block_size + 2);
-  engine::Drive drive(model, pool, config, options.kv_type);
+  engine::Drive drive(model, pool, config_of(options, sequences), options.kv_type);
   engine::StepProfile profile;
   const auto submit_all = [&](int max_tokens, int first) {
     for (int i = 0; i < sequences; ++i) {

@@ -1,8 +1,7 @@
 #include "engine/step_calibrator.h"
 
-#include <algorithm>
-
 #include "cost/fit.h"
+#include "cost/step_model.h"
 
 namespace paternoster::engine {
 
@@ -25,12 +24,7 @@ std::optional<scheduler::CostModel> StepCalibrator::take(const scheduler::Plan& 
   if (taken_ < kFirst || (taken_ - kFirst) % kEvery != 0) return std::nullopt;
   const auto fit = cost::fit_steps(steps_);
   if (!fit) return std::nullopt;
-  scheduler::CostModel model = current;
-  model.step_ns = fit->terms.fixed_ps / scheduler::kPicosecondsANanosecond;
-  model.token_ps = std::max<std::int64_t>(fit->terms.prompt_token_ps, 1);
-  model.context_ps = fit->terms.decode_context_ps;
-  model.chunk_context_ps = fit->terms.chunk_context_ps;
-  return model;
+  return cost::scheduler_cost(fit->terms, current);
 }
 
 }  // namespace paternoster::engine
