@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include "base/duration.h"
@@ -175,13 +174,8 @@ int advise(int argc, char** argv) {
   add_scheduler_options(app, options.scheduler);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    std::ranges::replace(text, '\n', ' ');
-    std::fprintf(stderr, "paternoster advise: %s\n", text.c_str());
-    return 2;
+    return fail_call(app, error);
   }
   return run_advise(options);
 }

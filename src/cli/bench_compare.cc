@@ -67,11 +67,8 @@ int bench_compare(int argc, char** argv) {
   app.add_option("--json", json, "write the differences here");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "paternoster bench compare: %s\n", error.what());
-    return 2;
+    return fail_call(app, error);
   }
   const auto before = bench::read_run(before_path);
   if (!before) return fail("bench compare", before.error());

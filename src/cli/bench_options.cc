@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
-#include <cstdio>
 #include <limits>
 
 #include "base/duration.h"
+#include "cli/failure.h"
 #include "measure/objective.h"
 
 namespace paternoster::cli {
@@ -130,12 +130,8 @@ ParsedBench parse_bench(int argc, const char* const* argv) {
     if (!options.sweep.empty() && options.sweep.front() <= 0) {
       throw CLI::ValidationError("--sweep: loads are above zero");
     }
-  } catch (const CLI::CallForHelp& help) {
-    parsed.exit_code = app.exit(help);
-    return parsed;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "paternoster bench: %s\n", error.what());
-    parsed.exit_code = 2;
+    parsed.exit_code = fail_call(app, error);
     return parsed;
   }
   // A trace is played whole and a duration is filled unless a number was given.

@@ -1,8 +1,8 @@
 #include "cli/compare_options.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
+#include "cli/failure.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
 
@@ -39,14 +39,6 @@ void add_engine_options(CLI::App& app, CompareOptions& options) {
       ->check(CLI::Range(0, 1024));
 }
 
-std::string all_presets() {
-  std::string names;
-  for (const scheduler::Preset& preset : scheduler::presets()) {
-    names += (names.empty() ? "" : ", ") + std::string(preset.name);
-  }
-  return names;
-}
-
 }  // namespace
 
 ParsedCompare parse_compare(int argc, const char* const* argv) {
@@ -56,7 +48,8 @@ ParsedCompare parse_compare(int argc, const char* const* argv) {
                "whether continuous batching pays for them and which setting meets the targets.",
                "paternoster compare");
   app.add_option("model,--model", options.model, "a GGUF file, or a name that `pull` knows");
-  app.add_option("--presets", options.presets, "of " + all_presets() + "; all of them unless given")->delimiter(',');
+  app.add_option("--presets", options.presets, "of " + scheduler::preset_names() + "; all of them unless given")
+      ->delimiter(',');
   add_work_options(app, options);
   add_engine_options(app, options);
   app.add_option("--json", options.json, "write one line of figures a run here");
@@ -66,12 +59,8 @@ ParsedCompare parse_compare(int argc, const char* const* argv) {
     for (const std::string& preset : options.presets) {
       if (const auto known = scheduler::choices_of(preset); !known) throw CLI::ValidationError(known.error().message);
     }
-  } catch (const CLI::CallForHelp& help) {
-    parsed.exit_code = app.exit(help);
-    return parsed;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "paternoster compare: %s\n", error.what());
-    parsed.exit_code = 2;
+    parsed.exit_code = fail_call(app, error);
     return parsed;
   }
   if (options.model.empty()) options.model = model::kDefaultModel;

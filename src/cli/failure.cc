@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 namespace paternoster::cli {
 
@@ -11,9 +12,12 @@ int fail(std::string_view command, const Error& error) {
   return 1;
 }
 
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
+int fail_call(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  std::string line = error.what();
+  std::ranges::replace(line, '\n', ' ');  // CLI11 explains over several lines; one is enough
+  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), line.c_str());
+  return 2;
 }
 
 }  // namespace paternoster::cli

@@ -1,17 +1,19 @@
-// How a command ends that cannot go on: one line on stderr, exit code 1. For the files of cli/ alone.
+// How a command ends that cannot go on: one line on stderr and an exit code. For the files of cli/ alone.
 #pragma once
 
-#include <string>
+#include <CLI/App.hpp>
+#include <CLI/Error.hpp>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace paternoster::cli {
 
-// Prints "paternoster COMMAND: message"; returns the exit code.
+// Prints "paternoster COMMAND: message"; returns 1.
 int fail(std::string_view command, const Error& error);
 
-// CLI11 explains over several lines; one is enough.
-std::string one_line(std::string text);
+// What CLI11 throws while it parses: prints the help that was asked for and returns 0, or one line that says
+// what is wrong with the call and returns 2.
+int fail_call(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace paternoster::cli

@@ -7,6 +7,8 @@
 
 #include "base/duration.h"
 #include "cli/commands.h"
+#include "cli/duration_option.h"
+#include "cli/failure.h"
 #include "mock/server.h"
 
 namespace paternoster::cli {
@@ -51,15 +53,8 @@ mock::Fault parse_fault(const std::string& text) {
   return fault;
 }
 
-void add_delay(CLI::App& app, const std::string& name, std::int64_t& value, const std::string& help) {
-  app.add_option_function<std::string>(
-      name,
-      [&value, name](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(name, duration.error().message);
-        value = *duration;
-      },
-      help + " (now " + duration_text(static_cast<double>(value)) + ")");
+void add_delay(CLI::App& app, const std::string& flag, std::int64_t& to_ns, const std::string& help) {
+  add_duration(app, flag, to_ns, help + " (now " + duration_text(static_cast<double>(to_ns)) + ")");
 }
 
 void add_mock_options(CLI::App& app, mock::MockOptions& options) {
@@ -102,17 +97,11 @@ int mock(int argc, char** argv) {
   add_mock_options(app, options);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "paternoster mock: %s\n", error.what());
-    return 2;
+    return fail_call(app, error);
   }
   const auto server = mock::MockServer::create(std::move(options));
-  if (!server) {
-    std::fprintf(stderr, "paternoster mock: %s\n", server.error().message.c_str());
-    return 1;
-  }
+  if (!server) return fail("mock", server.error());
   fmt::print("paternoster mock at {}\n", (*server)->address());
   std::fflush(stdout);
   (*server)->run(true);

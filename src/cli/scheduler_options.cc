@@ -1,12 +1,10 @@
 #include "cli/scheduler_options.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 
-#include "base/duration.h"
+#include "cli/duration_option.h"
 #include "scheduler/presets.h"
 
 namespace paternoster::cli {
@@ -16,81 +14,30 @@ constexpr std::int32_t kMostTokens = std::numeric_limits<std::int32_t>::max();
 // A simulation turns nobody away unless it is told to: a queue that grows is what it is to show.
 constexpr std::int32_t kUnboundedQueue = 1 << 30;
 
-// The words of an enumeration, as its to_string gives them: from 0 up to the first that is none.
-template <typename E>
-std::vector<std::string> words_of() {
-  std::vector<std::string> words;
-  for (int value = 0; value < 32; ++value) {
-    std::string word = scheduler::to_string(static_cast<E>(value));
-    if (word == "?" || (!words.empty() && words.back() == word)) break;
-    words.push_back(std::move(word));
-  }
-  return words;
-}
-
-template <typename E>
-Result<void> set_word(E& to, std::string_view name, std::string_view word) {
-  const auto words = words_of<E>();
-  for (std::size_t value = 0; value < words.size(); ++value) {
-    if (words[value] != word) continue;
-    to = static_cast<E>(value);
-    return {};
-  }
-  return failure(ErrorCode::kInvalidArgument,
-                 fmt::format("no {} '{}'; there are {}", name, word, fmt::join(words, ", ")));
-}
-
-template <typename E>
-void add_choice(CLI::App& app, SchedulerOptions& options, const std::string& name, const char* help) {
-  app.add_option_function<std::string>(
-         "--" + name, [&options, name](const std::string& word) { options.choices.emplace_back(name, word); },
-         fmt::format("{}: {}", help, fmt::join(words_of<E>(), ", ")))
-      ->group("Scheduler");
-}
-
-void add_duration(CLI::App& app, std::optional<std::int64_t>& to, const std::string& name, const std::string& help) {
-  app.add_option_function<std::string>(
-         "--" + name,
-         [&to, name](const std::string& text) {
-           const auto duration = parse_duration(text);
-           if (!duration) throw CLI::ValidationError("--" + name, duration.error().message);
-           to = *duration;
-         },
-         help)
-      ->group("Scheduler");
-}
-
-// The scheduler's own idea of time, for orders and prefills that weigh it: the profile's common line.
-scheduler::CostModel cost_of(const cost::StepModel& model) {
-  scheduler::CostModel cost;
-  cost.step_ns = model.terms.fixed_ps / 1000 + model.step_overhead_ns;
-  cost.token_ps = std::max<std::int64_t>(model.terms.prompt_token_ps, 1);  // budgets divide by it
-  cost.context_ps = model.terms.decode_context_ps;
-  cost.chunk_context_ps = model.terms.chunk_context_ps;
-  return cost;
-}
-
 }  // namespace
 
 void add_scheduler_options(CLI::App& app, SchedulerOptions& options) {
   const std::string group = "Scheduler";
-  std::string names;
-  for (const scheduler::Preset& preset : scheduler::presets()) {
-    names += (names.empty() ? "" : ", ") + std::string(preset.name);
-  }
-  app.add_option("--preset", options.presets, "one, or several to compare: " + names)
+  app.add_option("--preset", options.presets, "one, or several to compare: " + scheduler::preset_names())
       ->delimiter(',')
       ->group(group);
-  add_choice<scheduler::Boarding>(app, options, "boarding", "when sequences get on, whatever the preset");
-  add_choice<scheduler::Order>(app, options, "order", "who is next");
-  add_choice<scheduler::Prefill>(app, options, "prefill", "how prompts share a step");
-  add_choice<scheduler::Relief>(app, options, "relief", "what happens when KV is short");
-  add_choice<scheduler::Victim>(app, options, "victim", "who then loses the seat");
-  add_duration(app, options.window, "window", "boarding window: how long the first of a unit waits for others");
-  add_duration(app, options.itl_target, "itl-target", "prefill latency_target: the longest gap of a running stream");
-  add_duration(app, options.ageing, "ageing", "order priority: how much later one class less urgent counts");
-  add_duration(app, options.promotion, "promotion", "shortest, deadline, multilevel: nobody new overtakes after it");
-  add_duration(app, options.quantum, "quantum", "order multilevel: of the highest level");
+  scheduler::ChoiceNames& choices = options.choices;
+  const auto add_choice = [&](const char* flag, auto& to, const char* help, const std::string& names) {
+    app.add_option(flag, to, std::string(help) + ": " + names)->group(group);
+  };
+  add_choice("--boarding", choices.boarding, "when sequences get on, whatever the preset", scheduler::boarding_names());
+  add_choice("--order", choices.order, "who is next", scheduler::order_names());
+  add_choice("--prefill", choices.prefill, "how prompts share a step", scheduler::prefill_names());
+  add_choice("--relief", choices.relief, "what happens when KV is short", scheduler::relief_names());
+  add_choice("--victim", choices.victim, "who then loses the seat", scheduler::victim_names());
+  const auto add_time = [&](const char* flag, std::optional<std::int64_t>& to_ns, const char* help) {
+    add_duration(app, flag, to_ns, help)->group(group);
+  };
+  add_time("--window", options.window, "boarding window: how long the first of a unit waits for others");
+  add_time("--itl-target", options.itl_target, "prefill latency_target: the longest gap of a running stream");
+  add_time("--ageing", options.ageing, "order priority: how much later one class less urgent counts");
+  add_time("--promotion", options.promotion, "shortest, deadline, multilevel: nobody new overtakes after it");
+  add_time("--quantum", options.quantum, "order multilevel: of the highest level");
   app.add_option("--slice", options.slice, "boarding sliced: output tokens a batch")
       ->check(CLI::Range(1, 1 << 20))
       ->group(group);
@@ -115,24 +62,12 @@ void add_scheduler_options(CLI::App& app, SchedulerOptions& options) {
   app.add_flag("!--no-prefix-cache", options.prefix_cache, "share no prefixes")->group(group);
 }
 
-Result<void> set_choice(scheduler::Choices& choices, std::string_view name, std::string_view word) {
-  if (name == "boarding") return set_word(choices.boarding, name, word);
-  if (name == "order") return set_word(choices.order, name, word);
-  if (name == "prefill") return set_word(choices.prefill, name, word);
-  if (name == "relief") return set_word(choices.relief, name, word);
-  if (name == "victim") return set_word(choices.victim, name, word);
-  return failure(ErrorCode::kInvalidArgument, fmt::format("no choice '{}'", name));
-}
-
 Result<scheduler::Config> configure(const SchedulerOptions& options, const std::string& preset,
                                     const cost::Profile& profile) {
   scheduler::Config config;
-  auto choices = scheduler::choices_of(preset);
+  const auto choices = scheduler::choose(preset, options.choices);
   if (!choices) return std::unexpected(choices.error());
   config.choices = *choices;
-  for (const auto& [name, word] : options.choices) {
-    if (auto set = set_choice(config.choices, name, word); !set) return std::unexpected(set.error());
-  }
   scheduler::Limits& limits = config.limits;
   limits.max_seqs = options.max_seqs.value_or(profile.max_seqs);
   limits.step_tokens = options.step_tokens.value_or(std::max(profile.step_tokens, limits.max_seqs));
@@ -152,7 +87,8 @@ Result<scheduler::Config> configure(const SchedulerOptions& options, const std::
   tuning.promotion_ns = options.promotion.value_or(tuning.promotion_ns);
   tuning.quantum_ns = options.quantum.value_or(tuning.quantum_ns);
   tuning.slice_tokens = options.slice.value_or(tuning.slice_tokens);
-  config.cost = cost_of(profile.model);
+  config.cost = cost::scheduler_cost(profile.model.terms);
+  config.cost.step_ns += profile.model.step_overhead_ns;
   if (auto valid = scheduler::validate(config); !valid) return std::unexpected(valid.error());
   return config;
 }

@@ -6,18 +6,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "cost/profile.h"
+#include "scheduler/choice_names.h"
 #include "scheduler/choices.h"
 
 namespace paternoster::cli {
 
 struct SchedulerOptions {
   std::vector<std::string> presets;
-  std::vector<std::pair<std::string, std::string>> choices;  // name and word, in the order given
+  scheduler::ChoiceNames choices;
   std::optional<std::int32_t> max_seqs;
   std::optional<std::int32_t> step_tokens;
   std::optional<std::int32_t> max_len;
@@ -30,9 +30,6 @@ struct SchedulerOptions {
 };
 
 void add_scheduler_options(CLI::App& app, SchedulerOptions& options);
-
-// Sets one choice by its name and word; the error lists the words there are.
-Result<void> set_choice(scheduler::Choices& choices, std::string_view name, std::string_view word);
 
 Result<scheduler::Config> configure(const SchedulerOptions& options, const std::string& preset,
                                     const cost::Profile& profile);

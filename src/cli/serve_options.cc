@@ -12,9 +12,9 @@
 #include <sstream>
 #include <toml++/toml.h>
 
+#include "cli/duration_option.h"
 #include "cli/failure.h"
 #include "kernels/attention.h"
-#include "base/duration.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
 
@@ -117,32 +117,10 @@ void add_limits(CLI::App& app, ServeOptions& options) {
       ->check(CLI::Range(0, 1024));
 }
 
-// A time like 50ms, 0.5s or 2m into nanoseconds.
-void add_time(CLI::App& app, const char* flag, std::int64_t& ns, const char* help) {
-  app.add_option_function<std::string>(
-      flag,
-      [flag, &ns](const std::string& text) {
-        const auto time = parse_duration(text);
-        if (!time) throw CLI::ValidationError(flag, time.error().message);
-        if (*time <= 0) throw CLI::ValidationError(flag, "must be above 0");
-        ns = *time;
-      },
-      help);
-}
-
-std::string preset_names() {
-  std::string names;
-  for (const scheduler::Preset& preset : scheduler::presets()) {
-    names += names.empty() ? "" : ", ";
-    names += preset.name;
-  }
-  return names;
-}
-
 void add_scheduling(CLI::App& app, ServeOptions& options) {
   scheduler::ChoiceNames& choices = options.choices;
   scheduler::Tuning& tuning = options.tuning;
-  app.add_option("--preset", options.preset, "how the scheduler decides: " + preset_names());
+  app.add_option("--preset", options.preset, "how the scheduler decides: " + scheduler::preset_names());
   app.add_option("--boarding", choices.boarding, "who boards when: " + scheduler::boarding_names());
   app.add_option("--order", choices.order, "who comes first: " + scheduler::order_names());
   app.add_option("--prefill", choices.prefill, "how prompts share a step: " + scheduler::prefill_names());
@@ -156,15 +134,16 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
       },
       "host memory for relief swap and auto: 512M (the default there), 2G");
   app.add_option("--victim", choices.victim, "who gives way first: " + scheduler::victim_names());
-  add_time(app, "--itl-target", tuning.itl_target_ns, "longest gap in a stream, for prefill latency_target: 50ms");
-  add_time(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms");
+  add_duration(app, "--itl-target", tuning.itl_target_ns, "longest gap in a stream, for prefill latency_target: 50ms",
+               true);
+  add_duration(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms", true);
   app.add_option("--window-seqs", tuning.window_seqs, "sequences that close boarding window early; 0: all seats")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice, for boarding sliced")
       ->check(CLI::Range(1, kMostInt));
-  add_time(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s");
-  add_time(app, "--promotion", tuning.promotion_ns,
-           "orders shortest, multilevel: a wait after which nobody new is preferred");
+  add_duration(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s", true);
+  add_duration(app, "--promotion", tuning.promotion_ns,
+               "orders shortest, multilevel: a wait after which nobody new is preferred", true);
 }
 
 void add_instances(CLI::App& app, ServeOptions& options) {
@@ -289,15 +268,12 @@ ParsedServe parse_serve(int argc, const char* const* argv) {
   app.allow_config_extras(false);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    parsed.exit_code = app.exit(help);
-    return parsed;
   } catch (const CLI::ParseError& error) {
+    parsed.exit_code = fail_call(app, error);
     // A bad configuration file is a bad file; everything else is a wrong call.
     const bool file = dynamic_cast<const CLI::FileError*>(&error) != nullptr ||
                       dynamic_cast<const CLI::ConfigError*>(&error) != nullptr;
-    std::fprintf(stderr, "paternoster serve: %s\n", one_line(error.what()).c_str());
-    parsed.exit_code = file ? 1 : 2;
+    if (file) parsed.exit_code = 1;
     return parsed;
   }
   if (options.model.empty()) options.model = model::kDefaultModel;

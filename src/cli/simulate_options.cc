@@ -1,8 +1,6 @@
 #include "cli/simulate_options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdio>
 
 #include "cli/failure.h"
 #include "cost/profile.h"
@@ -75,12 +73,8 @@ ParsedSimulate parse_simulate(int argc, const char* const* argv) {
   add_outputs(app, options);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    parsed.exit_code = app.exit(help);
-    return parsed;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "paternoster simulate: %s\n", one_line(error.what()).c_str());
-    parsed.exit_code = 2;
+    parsed.exit_code = fail_call(app, error);
     return parsed;
   }
   if (options.fleet.empty() && options.instances > 1) options.fleet = "spread";

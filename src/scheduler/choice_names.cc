@@ -32,14 +32,14 @@ std::string all_names() {
 }
 
 template <typename Choice>
-Result<void> read(const char* point, std::string_view wanted, Choice& choice) {
+Result<void> read(const char* point, const std::optional<std::string>& wanted, Choice& choice) {
   const auto take = [&](Choice value, std::string_view name) {
-    if (name == wanted) choice = value;
-    return name == wanted;
+    if (name == *wanted) choice = value;
+    return name == *wanted;
   };
-  if (wanted.empty() || find_choice<Choice>(take)) return {};
-  return failure(ErrorCode::kInvalidArgument, "no " + std::string(point) + " '" + std::string(wanted) +
-                                                  "'; there are " + all_names<Choice>());
+  if (!wanted || find_choice<Choice>(take)) return {};
+  return failure(ErrorCode::kInvalidArgument,
+                 "no " + std::string(point) + " '" + *wanted + "'; there are " + all_names<Choice>());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Choices by their names, as flags and files spell them: a preset's row, and single choices over it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,13 +10,13 @@
 
 namespace paternoster::scheduler {
 
-// Empty: what the preset says.
+// None: what the preset says.
 struct ChoiceNames {
-  std::string boarding;
-  std::string order;
-  std::string prefill;
-  std::string relief;
-  std::string victim;
+  std::optional<std::string> boarding;
+  std::optional<std::string> order;
+  std::optional<std::string> prefill;
+  std::optional<std::string> relief;
+  std::optional<std::string> victim;
 };
 
 // The error lists the names there are. What does not go together is found by validate().

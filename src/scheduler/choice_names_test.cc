@@ -20,7 +20,7 @@ TEST(ChoiceNames, EveryPresetIsSpelledByItsNames) {
 }
 
 TEST(ChoiceNames, SingleChoicesGoOverThePreset) {
-  const auto chosen = choose("orca", {"", "priority", "", "recompute", ""});
+  const auto chosen = choose("orca", {.order = "priority", .relief = "recompute"});
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->boarding, Boarding::kContinuous);
   EXPECT_EQ(chosen->prefill, Prefill::kWhole);
@@ -29,11 +29,12 @@ TEST(ChoiceNames, SingleChoicesGoOverThePreset) {
 }
 
 TEST(ChoiceNames, AnUnknownNameIsAnsweredWithThoseThereAre) {
-  const auto wrong = choose("orca", {"", "random", "", "", ""});
+  const auto wrong = choose("orca", {.order = "random"});
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, testing::HasSubstr("no order 'random'; there are fcfs, priority"));
+  EXPECT_FALSE(choose("orca", {.boarding = ""}));  // set, and to nothing
   EXPECT_FALSE(choose("nobody", ChoiceNames{}));
-  EXPECT_FALSE(choose("orca", {"", "", "", "Reserve", ""}));
+  EXPECT_FALSE(choose("orca", {.relief = "Reserve"}));
 }
 
 }  // namespace

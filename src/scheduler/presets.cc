@@ -48,15 +48,21 @@ constexpr Preset kPresets[] = {
 
 std::span<const Preset> presets() { return kPresets; }
 
-Result<Choices> choices_of(std::string_view preset) {
+std::string preset_names() {
   std::string names;
   for (const Preset& row : kPresets) {
-    if (row.name == preset) return row.choices;
-    names += names.empty() ? "" : ", ";
+    if (!names.empty()) names += ", ";
     names += row.name;
   }
+  return names;
+}
+
+Result<Choices> choices_of(std::string_view preset) {
+  for (const Preset& row : kPresets) {
+    if (row.name == preset) return row.choices;
+  }
   return failure(ErrorCode::kInvalidArgument,
-                 "no preset '" + std::string(preset) + "'; there are " + names);
+                 "no preset '" + std::string(preset) + "'; there are " + preset_names());
 }
 
 }  // namespace paternoster::scheduler

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -19,6 +20,8 @@ struct Preset {
 inline constexpr std::string_view kDefaultPreset = "vllm";
 
 std::span<const Preset> presets();
+// "naive, static, ...": for help.
+std::string preset_names();
 
 // The error lists the names there are.
 Result<Choices> choices_of(std::string_view preset);
