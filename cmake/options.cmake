@@ -22,8 +22,8 @@ option(PATERNOSTER_PROOFS "build the proofs of layering (only needed once, in de
 add_library(house INTERFACE)
 # -ffp-contract=off: a multiply and an add are fused only where the source says fma, so that every
 # compiler and instruction set rounds alike (the invariance promise).
-target_compile_options(house INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion
-                       -Wno-sign-conversion -ffp-contract=off)
+target_compile_options(house INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor
+                       -Wconversion -Wno-sign-conversion -ffp-contract=off)
 target_include_directories(house INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(PATERNOSTER_SANITIZE)
   list(JOIN PATERNOSTER_SANITIZE "," sanitizers)

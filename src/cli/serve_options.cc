@@ -72,15 +72,15 @@ class TomlConfig final : public CLI::Config {
       throw CLI::ConfigError(fmt::format("not valid TOML in line {}: {}", error.source().begin.line,
                                          error.description()));
     }
-    std::vector<CLI::ConfigItem> items;
+    std::vector<CLI::ConfigItem> settings;
     for (const auto& [key, node] : table) {
       if (node.is_table()) {
         throw CLI::ConfigError(fmt::format("unknown section [{}]", std::string_view(key.str())));
       }
       if (is_in_environment(key.str())) continue;
-      items.push_back({{}, std::string(key.str()), texts_of(node)});
+      settings.push_back({{}, std::string(key.str()), texts_of(node)});
     }
-    return items;
+    return settings;
   }
 };
 
