@@ -6,9 +6,9 @@
 #   make build | asan | tsan | fuzz | coverage    one preset: build it and run its own tests
 #   make evaluate                                 the long comparison of numbers (nightly)
 #   make bench-peers [ARGS=...]                   us beside llama.cpp and OpenVINO, same file, same run
-#   make bench-closed | bench-server | bench-shared | bench-guard     the others: benchmarks/README.md
+#   make bench-closed | bench-server | bench-shared | bench-speculation | bench-guard     the others: benchmarks/README.md
 #   make clean                                    remove build/, keep the cache
-.PHONY: serve test setup build asan tsan fuzz coverage evaluate bench-peers bench-closed bench-server bench-shared bench-guard clean help
+.PHONY: serve test setup build asan tsan fuzz coverage evaluate bench-peers bench-closed bench-server bench-shared bench-speculation bench-guard clean help
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
@@ -65,6 +65,9 @@ bench-closed: build/release/paternoster
 bench-server bench-shared: build/release/paternoster
 	@scripts/build release engine_bench
 	@benchmarks/$(if $(filter bench-server,$@),server_overhead,shared_machine).py $(ARGS)
+
+bench-speculation: build/release/paternoster
+	@benchmarks/speculation.py $(ARGS)
 
 bench-guard:
 	@scripts/setup build

@@ -134,6 +134,12 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
       },
       "host memory for relief swap and auto: 512M (the default there), 2G");
   app.add_option("--victim", choices.victim, "who gives way first: " + scheduler::victim_names());
+  app.add_option("--speculate", choices.speculation,
+                 "guess tokens ahead where that is cheap; answers stay the same: " + scheduler::speculation_names());
+  app.add_option("--speculate-tokens", tuning.draft_tokens, "most guesses of a sequence in one step")
+      ->check(CLI::Range(1, 31));
+  app.add_option("--speculate-seqs", tuning.draft_seqs, "nobody guesses while more sequences than this run")
+      ->check(CLI::Range(1, 1 << 20));
   add_duration(app, "--itl-target", tuning.itl_target_ns, "longest gap in a stream, for prefill latency_target: 50ms",
                true);
   add_duration(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms", true);
@@ -208,6 +214,7 @@ std::optional<std::string> unread_setting(const CLI::App& app, const ServeOption
   if (!choices) return choices.error().message;
   const Boarding boarding = choices->boarding;
   const bool sliced = boarding == Boarding::kSliced || boarding == Boarding::kSlicedKeep;
+  const bool guesses = choices->speculation != scheduler::Speculation::kOff;
   const bool promotes = choices->order == Order::kShortest || choices->order == Order::kMultilevel;
   const struct {
     const char* flag;
@@ -221,6 +228,8 @@ std::optional<std::string> unread_setting(const CLI::App& app, const ServeOption
       {"--slice-tokens", sliced, "--boarding sliced"},
       {"--ageing", choices->order == Order::kPriority, "--order priority"},
       {"--promotion", promotes, "--order shortest"},
+      {"--speculate-tokens", guesses, "--speculate ngram"},
+      {"--speculate-seqs", guesses, "--speculate ngram"},
   };
   for (const auto& rule : rules) {
     if (app.count(rule.flag) > 0 && !rule.read) {

@@ -77,6 +77,11 @@ void CallBook::read_step(scheduler::StepResult& result, std::span<const Drawn> d
     const PreparedCall& prepared = rider->call->prepared;
     Choice& choice = rider->call->choices[static_cast<std::size_t>(rider->choice)];
     if (choice.said_all) continue;  // the scheduler runs it on with its batch
+    const bool ended = i > 0 && result.outcomes[i - 1].stop && result.outcomes[i - 1].sequence == outcome.sequence;
+    if (ended) {  // guessed right, but behind a stop string
+      outcome.stop = true;
+      continue;
+    }
     choice.delta.token_ids.push_back(outcome.token);
     if (prepared.numbers->params.logprobs) choice.delta.logprobs.push_back(logprobs_of(drawn[i]));
     ++choice.output;

@@ -79,7 +79,7 @@ bool Drive::step(DrivenStep& step) {
   const std::int64_t planned_ns = clock_ns();
   executor_.execute(plan, result_);
   const std::int64_t executed_ns = clock_ns();
-  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
+  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {  // several of one sequence: guessed right
     DrivenChoice& choice = *by_sequence_.at(result_.outcomes[i].sequence);
     if (choice.said_all) continue;  // run on with its batch
     choice.tokens.push_back(result_.outcomes[i].token);
@@ -87,7 +87,10 @@ bool Drive::step(DrivenStep& step) {
   }
   step.sequences = plan.run.size();
   step.tokens = plan.tokens.size();
-  step.only_decodes = plan.tokens.size() == plan.run.size() && result_.outcomes.size() == plan.run.size();
+  step.drawn = result_.outcomes.size();
+  step.only_decodes = std::all_of(plan.run.begin(), plan.run.end(), [](const scheduler::RunEntry& entry) {
+    return entry.samples && entry.known_count() == 1;
+  });
   take(scheduler_.commit(executed_ns, result_));
   step.plan_ns = planned_ns - begin_ns;
   step.execute_ns = executed_ns - planned_ns;

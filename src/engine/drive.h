@@ -30,6 +30,7 @@ struct DrivenStep {
   std::int64_t commit_ns = 0;
   std::size_t sequences = 0;
   std::size_t tokens = 0;
+  std::size_t drawn = 0;
   bool only_decodes = false;
 };
 

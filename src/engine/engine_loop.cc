@@ -296,10 +296,13 @@ void EngineLoop::measure_step(std::int64_t step_ns, std::int64_t kernel_ns, cons
     figures.tokens = static_cast<std::int32_t>(plan->tokens.size());
     for (const scheduler::RunEntry& entry : plan->run) {
       const CallBook::Call* call = calls_.find(entry.request);
-      const bool decodes = entry.samples && entry.token_count == 1 &&
+      const bool decodes = entry.samples && entry.known_count() == 1 &&
                            (call == nullptr || entry.first_position >= call->usage.prompt_tokens);
       if (!decodes) figures.prefill_tokens += static_cast<std::int32_t>(entry.token_count);
+      figures.drafted_tokens += static_cast<std::int32_t>(entry.drafted);
     }
+    figures.accepted_tokens = static_cast<std::int32_t>(stats.tokens_accepted - accepted_before_);
+    accepted_before_ = stats.tokens_accepted;
   }
   figures.running = stats.running;
   figures.waiting = stats.waiting;

@@ -121,6 +121,7 @@ class EngineLoop {
   std::int64_t stuck_since_ns_ = 0;  // somebody waits and nobody runs; 0: not so
   bool stuck_told_ = false;
   scheduler::StepResult result_;
+  std::uint64_t accepted_before_ = 0;  // Stats::tokens_accepted, as far as the metrics have it
   LiveView live_;
   bool frame_wanted_ = false;
 

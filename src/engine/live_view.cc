@@ -32,9 +32,9 @@ void LiveView::add_riders(const scheduler::Plan& plan, const CallBook& calls,
     auto row = row_of(entry.sequence, calls);
     if (!row) continue;
     row->tokens = static_cast<std::int32_t>(entry.token_count);
-    row->computed = entry.first_position + row->tokens;
+    row->computed = entry.first_position + static_cast<std::int32_t>(entry.known_count());
     // What is computed again after a preemption is prefill too, though it is partly output.
-    const bool decodes = entry.token_count == 1 && entry.first_position >= row->prompt;
+    const bool decodes = entry.known_count() == 1 && entry.first_position >= row->prompt;
     row->state = decodes ? api::LiveState::kDecode : api::LiveState::kPrefill;
     frame.sequences.push_back(std::move(*row));
   }

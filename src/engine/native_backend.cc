@@ -134,7 +134,8 @@ NativeBackend::NativeBackend(EngineOptions options, EngineShare share, const KvB
                       {"order", to_string(choices.order)},
                       {"prefill", to_string(choices.prefill)},
                       {"relief", to_string(choices.relief)},
-                      {"victim", to_string(choices.victim)}};
+                      {"victim", to_string(choices.victim)},
+                      {"speculation", to_string(choices.speculation)}};
   if (options_.metrics != nullptr && share_.engines == 1) {
     options_.metrics->declare_cache(card_.block_tokens, budget.blocks);
   }

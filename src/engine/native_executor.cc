@@ -1,6 +1,7 @@
 #include "engine/native_executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -25,70 +26,119 @@ void NativeExecutor::add(SequenceId sequence, std::int32_t choice,
 
 void NativeExecutor::remove(SequenceId sequence) { sequences_.erase(sequence); }
 
-void NativeExecutor::list_readings(const scheduler::Plan& plan, scheduler::StepResult& result) {
+void NativeExecutor::list_readings(const scheduler::Plan& plan) {
   readings_.clear();
-  result.outcomes.clear();
+  groups_.clear();
   drawn_count_ = 0;
-  if (drawn_.size() < plan.run.size()) drawn_.resize(plan.run.size());
+  std::size_t most = 0;
+  for (const scheduler::RunEntry& entry : plan.run) most += 1 + entry.drafted;
+  if (drawn_.size() < most) drawn_.resize(most);
   for (const scheduler::RunEntry& entry : plan.run) {
     const auto found = sequences_.find(entry.sequence);
     PATERNOSTER_CHECK(found != sequences_.end());
-    Sequence& sequence = found->second;
-    RequestNumbers& request = *sequence.request;
-    if (request.score_prompt) {
-      const auto prompt = static_cast<std::int32_t>(request.prompt.size());
-      for (std::uint32_t i = 0; i < entry.token_count; ++i) {
-        const std::int32_t next = entry.first_position + static_cast<std::int32_t>(i) + 1;
-        if (next >= prompt) break;
-        Drawn& score = request.prompt_scores[static_cast<std::size_t>(next) - 1];
-        if (score.token < 0) readings_.push_back({entry.first_token + i, &sequence, next, &score, false});
-      }
-    }
-    if (!entry.samples) continue;
-    result.outcomes.push_back({entry.sequence, -1, false});
-    readings_.push_back({entry.first_token + entry.token_count - 1, &sequence,
-                         entry.first_position + static_cast<std::int32_t>(entry.token_count),
+    if (found->second.request->score_prompt) list_scores(entry, found->second);
+    if (entry.samples) list_draws(plan, entry, found->second);
+  }
+}
+
+void NativeExecutor::list_scores(const scheduler::RunEntry& entry, Sequence& sequence) {
+  RequestNumbers& request = *sequence.request;
+  const auto prompt = static_cast<std::int32_t>(request.prompt.size());
+  for (std::uint32_t i = 0; i < entry.token_count; ++i) {
+    const std::int32_t next = entry.first_position + static_cast<std::int32_t>(i) + 1;
+    if (next >= prompt) break;
+    Drawn& score = request.prompt_scores[static_cast<std::size_t>(next) - 1];
+    if (score.token >= 0) continue;
+    groups_.push_back({entry.sequence, readings_.size(), 1, {}});
+    readings_.push_back({entry.first_token + i, &sequence, next, &score, false});
+  }
+}
+
+void NativeExecutor::list_draws(const scheduler::Plan& plan, const scheduler::RunEntry& entry,
+                                Sequence& sequence) {
+  PATERNOSTER_CHECK(entry.drafted < Forward::kMaxLogitRows);
+  groups_.push_back({entry.sequence, readings_.size(), 1 + std::size_t{entry.drafted},
+                     plan.tokens_of(entry).last(entry.drafted)});
+  for (std::uint32_t at = entry.known_count(); at <= entry.token_count; ++at) {
+    readings_.push_back({entry.first_token + at - 1, &sequence, entry.first_position + static_cast<std::int32_t>(at),
                          &drawn_[drawn_count_++], true});
   }
 }
 
-void NativeExecutor::read(const Reading& reading, std::size_t index, Sampler& sampler) {
-  RequestNumbers& request = *reading.sequence->request;
-  if (!reading.draws) {
-    const TokenId token = request.prompt[static_cast<std::size_t>(reading.position)];
-    sampler.score(forward_.logits(index), token, request.prompt_top, *reading.to);
-    reading.to->token = token;
-    return;
-  }
+// Where the groups end, from `first` on, whose logits are computed together.
+std::size_t NativeExecutor::groups_that_fit(std::size_t first) const {
+  std::size_t rows = 0;
+  std::size_t end = first;
+  while (end < groups_.size() && rows + groups_[end].count <= Forward::kMaxLogitRows) rows += groups_[end++].count;
+  return end;
+}
+
+void NativeExecutor::score(const Reading& reading, std::size_t index, Sampler& sampler) {
+  const RequestNumbers& request = *reading.sequence->request;
+  const TokenId token = request.prompt[static_cast<std::size_t>(reading.position)];
+  sampler.score(forward_.logits(index), token, request.prompt_top, *reading.to);
+  reading.to->token = token;
+}
+
+// False if the sequence ends with the token.
+bool NativeExecutor::draw(const Reading& reading, std::size_t index, Sampler& sampler) {
+  const RequestNumbers& request = *reading.sequence->request;
   const DrawPoint point{reading.sequence->choice, reading.position,
                         reading.position - static_cast<std::int32_t>(request.prompt.size())};
   sampler.draw(request.params, point, reading.sequence->counts.get(), forward_.mutable_logits(index),
                forward_.best(index), *reading.to);
   if (reading.sequence->counts) reading.sequence->counts->add_output(reading.to->token);
+  return !request.params.ends_with(reading.to->token);
+}
+
+void NativeExecutor::read(Group& group, std::size_t first_row, Sampler& sampler) {
+  if (!readings_[group.first].draws) {
+    score(readings_[group.first], first_row, sampler);
+    return;
+  }
+  for (;; ++group.drawn) {
+    const Reading& reading = readings_[group.first + group.drawn];
+    const bool goes_on = draw(reading, first_row + group.drawn, sampler);
+    const bool guessed = group.drawn < group.guesses.size() && reading.to->token == group.guesses[group.drawn];
+    if (!goes_on || !guessed) break;
+  }
+  ++group.drawn;
+}
+
+// Outcomes of what counts, and drawn_ in their order.
+void NativeExecutor::tell(scheduler::StepResult& result) {
+  drawn_count_ = 0;
+  result.outcomes.clear();
+  for (const Group& group : groups_) {
+    for (std::size_t at = 0; at < group.drawn; ++at) {
+      const Reading& reading = readings_[group.first + at];
+      Drawn& to = drawn_[drawn_count_++];
+      if (&to != reading.to) to = std::move(*reading.to);
+      result.outcomes.push_back({group.sequence, to.token, reading.sequence->request->params.ends_with(to.token)});
+    }
+  }
 }
 
 void NativeExecutor::execute(const scheduler::Plan& plan, scheduler::StepResult& result) {
   forward_.run(plan);
-  list_readings(plan, result);
-  for (std::size_t begin = 0; begin < readings_.size(); begin += Forward::kMaxLogitRows) {
-    const std::size_t count = std::min(Forward::kMaxLogitRows, readings_.size() - begin);
+  list_readings(plan);
+  for (std::size_t begin = 0; begin < groups_.size();) {
+    const std::size_t end = groups_that_fit(begin);
+    const std::size_t first = groups_[begin].first;
     rows_.clear();
-    for (std::size_t i = 0; i < count; ++i) rows_.push_back(readings_[begin + i].row);
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t at = 0; at < groups_[i].count; ++at) rows_.push_back(readings_[groups_[i].first + at].row);
+    }
     forward_.compute_logits(rows_);
-    pool_.parallel(count, 1, [&](std::size_t from, std::size_t to, int thread) {
-      for (std::size_t i = from; i < to; ++i) {
-        read(readings_[begin + i], i, samplers_[static_cast<std::size_t>(thread)]);
+    pool_.parallel(end - begin, 1, [&](std::size_t from, std::size_t to, int thread) {
+      for (std::size_t i = begin + from; i < begin + to; ++i) {
+        read(groups_[i], groups_[i].first - first, samplers_[static_cast<std::size_t>(thread)]);
       }
     });
     if (profile_ != nullptr) profile_->lap(Work::kDraw);
+    begin = end;
   }
-  for (std::size_t i = 0, outcome = 0; i < readings_.size(); ++i) {
-    if (!readings_[i].draws) continue;
-    const SamplingParams& params = readings_[i].sequence->request->params;
-    scheduler::Outcome& to = result.outcomes[outcome++];
-    to.token = readings_[i].to->token;
-    to.stop = std::find(params.ends.begin(), params.ends.end(), to.token) != params.ends.end();
-  }
+  tell(result);
 }
 
 }  // namespace paternoster::engine

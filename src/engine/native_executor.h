@@ -1,5 +1,10 @@
 // Carries out plans with the real model: forward pass, then a draw for every entry that samples.
 //
+// Where an entry brings guesses, their rows are drawn one after another, each with the state that the
+// draws before it left: the same counted random numbers, penalties and limits as if every token had had a
+// step of its own. The first draw that is not what was guessed is the entry's last. A row's bits do not
+// depend on its company (forward.h), so what is drawn, and how likely it was, is equal to the bit.
+//
 // An executor in the sense of scheduler/executor.h. It knows numbers only; text, streams and stop
 // strings are its driver's business (native_backend.h). Every sequence of a plan must have been added
 // and not yet removed. Owned by one thread, the owner of the pool.
@@ -61,9 +66,23 @@ class NativeExecutor {
     Drawn* to;
     bool draws;
   };
+  // Readings that follow from one another: an entry's draws, or one score.
+  struct Group {
+    SequenceId sequence;
+    std::size_t first;  // of readings_
+    std::size_t count;
+    std::span<const TokenId> guesses;  // what the draws but the last must be for the next to count
+    std::size_t drawn = 0;
+  };
 
-  void list_readings(const scheduler::Plan& plan, scheduler::StepResult& result);
-  void read(const Reading& reading, std::size_t index, Sampler& sampler);
+  void list_readings(const scheduler::Plan& plan);
+  void list_scores(const scheduler::RunEntry& entry, Sequence& sequence);
+  void list_draws(const scheduler::Plan& plan, const scheduler::RunEntry& entry, Sequence& sequence);
+  std::size_t groups_that_fit(std::size_t first) const;
+  void read(Group& group, std::size_t first_row, Sampler& sampler);
+  void score(const Reading& reading, std::size_t index, Sampler& sampler);
+  bool draw(const Reading& reading, std::size_t index, Sampler& sampler);
+  void tell(scheduler::StepResult& result);
 
   Forward forward_;
   StepProfile* profile_ = nullptr;
@@ -71,6 +90,7 @@ class NativeExecutor {
   std::unordered_map<SequenceId, Sequence> sequences_;
   std::vector<Sampler> samplers_;  // one a thread
   std::vector<Reading> readings_;
+  std::vector<Group> groups_;
   std::vector<std::uint32_t> rows_;
   std::vector<Drawn> drawn_;
   std::size_t drawn_count_ = 0;

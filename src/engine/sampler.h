@@ -6,6 +6,7 @@
 // who else is served, preemption and the instruction set cannot change what is drawn.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@ struct SamplingParams {
   std::int32_t top_logprobs = 0;
 
   static constexpr float kGreedyTemperature = 1e-5f;
+  bool ends_with(TokenId token) const { return std::find(ends.begin(), ends.end(), token) != ends.end(); }
   bool greedy() const { return temperature < kGreedyTemperature; }
   bool has_penalties() const {
     return repetition_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f;

@@ -7,7 +7,8 @@ namespace paternoster::engine {
 
 bool StepCalibrator::is_read_by(const scheduler::Choices& choices) {
   return choices.prefill == scheduler::Prefill::kLatencyTarget || choices.order == scheduler::Order::kShortest ||
-         choices.order == scheduler::Order::kDeadline || choices.order == scheduler::Order::kMultilevel;
+         choices.order == scheduler::Order::kDeadline || choices.order == scheduler::Order::kMultilevel ||
+         choices.speculation != scheduler::Speculation::kOff;
 }
 
 std::optional<scheduler::CostModel> StepCalibrator::take(const scheduler::Plan& plan, std::int64_t step_ns,

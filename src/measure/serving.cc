@@ -268,6 +268,8 @@ void ServingMetrics::step(const StepFigures& figures) {
   }
   show_sums();
   if (figures.step_ns == 0) return;
+  families.drafted.add(static_cast<std::uint64_t>(figures.drafted_tokens));
+  families.accepted.add(static_cast<std::uint64_t>(figures.accepted_tokens));
   families.steps.add();
   families.step_ns.add(static_cast<std::uint64_t>(figures.step_ns));
   families.kernel_ns.add(static_cast<std::uint64_t>(figures.kernel_ns));

@@ -34,6 +34,8 @@ struct StepFigures {
   std::int64_t kernel_ns = 0;     // of it, in the model's kernels
   std::int32_t tokens = 0;        // computed in it
   std::int32_t prefill_tokens = 0;  // of these, of prompts
+  std::int32_t drafted_tokens = 0;  // of these, guesses (speculation)
+  std::int32_t accepted_tokens = 0;  // guesses that were right
   std::int32_t running = 0;       // sequences with a seat
   std::int32_t waiting = 0;
   std::array<std::int32_t, scheduler::kWaitReasons> waiting_by_reason{};

@@ -29,6 +29,8 @@ struct ServingMetrics::Families {
   std::array<std::array<Counter*, kStages>, kClasses> deadlines;  // missed
   Gauge& jain;
   Gauge& service_gap;
+  Counter& drafted;
+  Counter& accepted;
   Counter& steps;
   Counter& step_ns;
   Counter& kernel_ns;

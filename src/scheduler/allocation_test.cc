@@ -32,6 +32,8 @@ TEST_P(Allocation, NoneInTheSteadyState) {
   config.choices = *choices_of(GetParam());
   config.limits = {
       .max_seqs = 16, .step_tokens = 64, .block_size = 4, .num_blocks = 2000, .max_len = 400};
+  config.choices.speculation = Speculation::kNgram;
+  config.tuning.draft_seqs = 16;
   config.tuning.itl_target_ns = 1'000'000'000'000;
   auto scheduler = *Scheduler::create(config);
   for (std::uint64_t id = 1; id <= 20; ++id) {

@@ -153,7 +153,8 @@ class Checker {
       require(sequence.told <= group.max_new &&
                   (sequence.told < group.max_new || sequence.ended != FinishReason::kNone),
               8, "nobody is told more than was asked for", sequence.id.value);
-      require(sequence.computed + sequence.scheduled <= known_tokens(state_, sequence), 8,
+      const auto guessed = static_cast<std::int32_t>(sequence.guesses.draft.size());
+      require(sequence.computed + sequence.scheduled <= known_tokens(state_, sequence) + guessed, 8,
               "computed tokens are known", sequence.id.value);
       require(known_tokens(state_, sequence) < state_.config.limits.max_len, 8, "max_len",
               sequence.id.value);
@@ -208,7 +209,7 @@ class Checker {
   void check_entry(const RunEntry& entry, const Sequence& sequence) {
     const auto tokens = state_.plan.tokens_of(entry);
     const auto blocks = state_.plan.blocks_of(entry);
-    const std::int32_t end = entry.first_position + static_cast<std::int32_t>(tokens.size());
+    const std::int32_t end = entry.first_position + static_cast<std::int32_t>(entry.known_count());
     const std::uint64_t id = entry.sequence.value;
     require(!tokens.empty() && entry.first_position == sequence.computed &&
                 sequence.scheduled == static_cast<std::int32_t>(tokens.size()),
@@ -217,16 +218,33 @@ class Checker {
     require(std::ranges::equal(blocks, sequence.blocks), 10, "an entry has its table", id);
     for (std::size_t at = 0; at < tokens.size() && !violation_; ++at) {
       const std::int32_t position = entry.first_position + static_cast<std::int32_t>(at);
-      require(tokens[at] == token_at(state_, sequence, position), 10, "an entry has its tokens",
-              id);
+      require(at >= entry.known_count() || tokens[at] == token_at(state_, sequence, position), 10,
+              "an entry has its tokens", id);
       const BlockId block =
           blocks[static_cast<std::size_t>(position / state_.config.limits.block_size)];
       require(state_.pool.references(block) == 1, 11, "written blocks are unshared", id);
       require(!state_.config.limits.prefix_cache || !state_.index.contains(block), 11,
               "written blocks are not indexed", id);
     }
+    check_guesses(entry, sequence);
     // 12: who may be preempted by need has been so at most protect_after times.
     require(sequence.preemptions <= state_.config.limits.protect_after, 12, "protection", id);
+  }
+
+  // 23: only who decodes guesses, in steps of few sequences, and no more than it may still be told but
+  // for one.
+  void check_guesses(const RunEntry& entry, const Sequence& sequence) {
+    if (entry.drafted == 0) return;
+    const Config& config = state_.config;
+    const auto drafted = static_cast<std::int32_t>(entry.drafted);
+    const std::uint64_t id = entry.sequence.value;
+    require(config.choices.speculation == Speculation::kNgram && drafted <= config.tuning.draft_tokens &&
+                state_.plan.run.size() <= static_cast<std::size_t>(config.tuning.draft_seqs),
+            23, "guesses within their limits", id);
+    require(entry.samples && entry.known_count() == 1 && !sequence.output.empty(), 23,
+            "only who decodes guesses", id);
+    require(sequence.told + drafted < state_.groups[sequence.group].max_new, 23,
+            "no guess after the end", id);
   }
 
   const State& state_;

@@ -49,6 +49,7 @@ std::string order_names() { return all_names<Order>(); }
 std::string prefill_names() { return all_names<Prefill>(); }
 std::string relief_names() { return all_names<Relief>(); }
 std::string victim_names() { return all_names<Victim>(); }
+std::string speculation_names() { return all_names<Speculation>(); }
 
 Result<Choices> choose(std::string_view preset, const ChoiceNames& names) {
   auto choices = choices_of(preset);
@@ -58,6 +59,7 @@ Result<Choices> choose(std::string_view preset, const ChoiceNames& names) {
   if (done) done = read("prefill", names.prefill, choices->prefill);
   if (done) done = read("relief", names.relief, choices->relief);
   if (done) done = read("victim", names.victim, choices->victim);
+  if (done) done = read("speculation", names.speculation, choices->speculation);
   if (!done) return std::unexpected(done.error());
   return choices;
 }

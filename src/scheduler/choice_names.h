@@ -17,6 +17,7 @@ struct ChoiceNames {
   std::optional<std::string> prefill;
   std::optional<std::string> relief;
   std::optional<std::string> victim;
+  std::optional<std::string> speculation;
 };
 
 // The error lists the names there are. What does not go together is found by validate().
@@ -28,5 +29,6 @@ std::string order_names();
 std::string prefill_names();
 std::string relief_names();
 std::string victim_names();
+std::string speculation_names();
 
 }  // namespace paternoster::scheduler

@@ -29,6 +29,7 @@ Result<void> in_ranges(std::span<const Rule> rules) {
 constexpr std::int64_t kMost = 1 << 30;
 constexpr std::int64_t kMostTime = 1'000'000'000'000'000;  // 11 days in ns, 17 minutes in ps
 constexpr std::int64_t kMostCharge = 1'000'000;
+constexpr std::int64_t kMostDraft = 31;  // with the token before them, within what one step may sample
 
 Result<void> validate(const Limits& limits) {
   const std::int64_t pool_tokens = std::int64_t{limits.num_blocks} * limits.block_size;
@@ -56,6 +57,8 @@ Result<void> validate(const Tuning& tuning) {
       {"ageing_ns", tuning.ageing_ns, 1, kMostTime},
       {"promotion_ns", tuning.promotion_ns, 1, kMostTime},
       {"quantum_ns", tuning.quantum_ns, 1, kMostTime},
+      {"draft_tokens", tuning.draft_tokens, 1, kMostDraft},
+      {"draft_seqs", tuning.draft_seqs, 1, 1 << 20},
       {"prompt_charge", tuning.prompt_charge, 0, kMostCharge},
       {"cached_charge", tuning.cached_charge, 0, tuning.prompt_charge},
       {"output_charge", tuning.output_charge, 1, kMostCharge},
@@ -72,7 +75,7 @@ Result<void> go_together(const Config& config) {
   const Choices& choices = config.choices;
   if (choices.boarding > Boarding::kSlicedKeep || choices.order > Order::kMultilevel ||
       choices.prefill > Prefill::kLatencyTarget || choices.relief > Relief::kAuto ||
-      choices.victim > Victim::kLeastWork) {
+      choices.victim > Victim::kLeastWork || choices.speculation > Speculation::kNgram) {
     return refuse("a choice names no policy");
   }
   const bool closed_batches = choices.boarding != Boarding::kContinuous;

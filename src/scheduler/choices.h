@@ -29,6 +29,7 @@ enum class Order : std::uint8_t {  // order/
 enum class Prefill : std::uint8_t { kWhole, kChunked, kStallFree, kLatencyTarget };  // prefill/
 enum class Relief : std::uint8_t { kReserve, kRecompute, kSwap, kAuto };             // relief/
 enum class Victim : std::uint8_t { kLatest, kLeastWork };                            // relief/
+enum class Speculation : std::uint8_t { kOff, kNgram };                              // speculation/
 
 struct Choices {
   Boarding boarding = Boarding::kContinuous;
@@ -36,6 +37,7 @@ struct Choices {
   Prefill prefill = Prefill::kChunked;
   Relief relief = Relief::kRecompute;
   Victim victim = Victim::kLatest;
+  Speculation speculation = Speculation::kOff;
 
   friend bool operator==(const Choices&, const Choices&) = default;
 };
@@ -67,6 +69,8 @@ struct Tuning {
   // shortest, deadline, multilevel: a wait after which nobody new is preferred.
   std::int64_t promotion_ns = 30'000'000'000;
   std::int64_t quantum_ns = 100'000'000;  // multilevel: of the highest level
+  std::int32_t draft_tokens = 8;  // ngram: most guesses of a sequence in one step
+  std::int32_t draft_seqs = 4;    // ngram: nobody guesses while more sequences have a seat
   // fair: what a token costs its tenant.
   std::int32_t prompt_charge = 10;
   std::int32_t cached_charge = 1;  // a prompt token that needs no computing
@@ -93,5 +97,6 @@ const char* to_string(Order order);
 const char* to_string(Prefill prefill);
 const char* to_string(Relief relief);
 const char* to_string(Victim victim);
+const char* to_string(Speculation speculation);
 
 }  // namespace paternoster::scheduler

@@ -20,8 +20,10 @@ struct Outcome {
   bool stop = false;  // the sequence ends with this token (end token, stop string, constraint)
 };
 
-// One outcome for each entry of the plan that samples, in the plan's order. Also for sequences that
-// were cancelled meanwhile: commit passes over them.
+// For each entry of the plan that samples, in the plan's order, the tokens drawn: one, and with guesses
+// one more for each that was right, up to the first that was not: every outcome of an entry but the last
+// equals the guess in its place. Also for sequences that were cancelled meanwhile: commit passes over
+// them, as over what an entry drew after a `stop`.
 struct StepResult {
   std::vector<Outcome> outcomes;
 };

@@ -2,7 +2,7 @@
 // the bytes through a fresh scheduler must give the same hashes, on any machine: so a strange night
 // on a server becomes a test. Bytes only; reading and writing files is the drivers' business.
 //
-// Format (version 2): "PNJ2", the configuration, then records: one tag byte and its fields,
+// Format (version 3): "PNJ3", the configuration, then records: one tag byte and its fields,
 // integers as LEB128 varints (signed ones zigzag), plan hashes as 8 little-endian bytes.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 namespace paternoster::scheduler {
 
-inline constexpr std::uint8_t kJournalMagic[] = {'P', 'N', 'J', '2'};
+inline constexpr std::uint8_t kJournalMagic[] = {'P', 'N', 'J', '3'};
 
 enum JournalRecord : std::uint8_t {
   kSubmitRecord = 1,
@@ -36,6 +36,7 @@ void visit_config(AnyConfig& config, Visit&& visit) {
   visit(config.choices.prefill);
   visit(config.choices.relief);
   visit(config.choices.victim);
+  visit(config.choices.speculation);
   visit(config.limits.max_seqs);
   visit(config.limits.step_tokens);
   visit(config.limits.block_size);
@@ -53,6 +54,8 @@ void visit_config(AnyConfig& config, Visit&& visit) {
   visit(config.tuning.ageing_ns);
   visit(config.tuning.promotion_ns);
   visit(config.tuning.quantum_ns);
+  visit(config.tuning.draft_tokens);
+  visit(config.tuning.draft_seqs);
   visit(config.tuning.prompt_charge);
   visit(config.tuning.cached_charge);
   visit(config.tuning.output_charge);

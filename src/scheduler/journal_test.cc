@@ -80,7 +80,7 @@ TEST(Journal, CutOffAnywhereItReplaysWhatThereIs) {
 
 TEST(Journal, BytesThatNoSchedulerWroteAreAnErrorAndNeverACrash) {
   const auto journal = recorded();
-  EXPECT_THAT(replay({}).error().message, HasSubstr("PNJ2"));
+  EXPECT_THAT(replay({}).error().message, HasSubstr("PNJ3"));
   for (std::uint64_t turn = 0; turn < 3000; ++turn) {
     auto damaged = journal;
     // The limits stay: a pool of a thousand million blocks is valid and slow.

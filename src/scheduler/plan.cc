@@ -14,6 +14,7 @@ std::uint64_t plan_hash(const Plan& plan) {
     word(entry.choice);
     word(entry.first_position);
     word(entry.token_count);
+    word(entry.drafted);
     word(entry.block_count);
     word(entry.samples ? 1 : 0);
   }

@@ -47,9 +47,14 @@ struct RunEntry {
   std::int32_t first_position = 0;  // position in the sequence of its first token here
   std::uint32_t first_token = 0;    // range in Plan::tokens
   std::uint32_t token_count = 0;
+  std::uint32_t drafted = 0;      // of these, the last ones: guesses of what is drawn (speculation)
   std::uint32_t first_block = 0;  // range in Plan::blocks: the table from position 0 on
   std::uint32_t block_count = 0;
-  bool samples = false;  // a new token is drawn after its last token
+  // A new token is drawn after its last token; with guesses, after the last token before them, and on
+  // after each guess that was right.
+  bool samples = false;
+
+  std::uint32_t known_count() const { return token_count - drafted; }
 };
 
 // Before anything is computed, the whole content of `from` is copied to `to`: from the pool to the

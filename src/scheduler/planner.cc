@@ -35,6 +35,7 @@ void Planner::run() {
   }
   // A batch whose prompts exceed the step's tokens forms over several steps.
   state_.batch_forming = stopped_by_ == WaitReason::kTokenBudget;
+  draft_pass();
   write_entries();
   write_reasons();
 }

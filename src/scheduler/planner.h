@@ -5,17 +5,19 @@
 //                  if need be in the seat and blocks of someone it outranks
 //   running pass   decodes first, then prompts on their way; whoever needs a block that is not there
 //                  takes it from a victim (relief/)
+//   draft pass     last (speculation): those who decode guess some tokens ahead, if that is cheap
 //   boarding pass  only if nobody lost its seat for want of blocks: the queue in its order while
 //                  seats, batch, tokens and blocks allow; the first who cannot board holds up
 //                  everyone behind
 //
 // planner.cc has the passes, planner_boarding.cc the boarding of one sequence, planner_sharing.cc what
-// a latency target decides, planner_writing.cc the flat plan.
+// a latency target decides, planner_drafting.cc the guesses, planner_writing.cc the flat plan.
 #pragma once
 
 #include <cstdint>
 
 #include "scheduler/relief/victim.h"
+#include "scheduler/speculation/worth.h"
 #include "scheduler/state.h"
 
 namespace paternoster::scheduler {
@@ -74,6 +76,11 @@ class Planner {
   }
   std::int32_t pledge_of(const Sequence& sequence) const;
   void count_pledges();
+
+  // drafting
+  void draft_pass();
+  std::int32_t most_guesses(const Sequence& sequence) const;
+  void draft(Sequence& sequence, speculation::Worth& worth);
 
   // writing
   void write_entries();

@@ -45,10 +45,15 @@ void Planner::write_entry(Slot slot) {
   entry.first_block = static_cast<std::uint32_t>(plan.blocks.size());
   entry.block_count = static_cast<std::uint32_t>(sequence.blocks.size());
   const std::int32_t end = sequence.computed + sequence.scheduled;
-  entry.samples = end == known_tokens(state_, sequence);
-  for (std::int32_t at = sequence.computed; at < end; ++at) {
+  const std::vector<TokenId>& draft = sequence.guesses.draft;
+  entry.drafted = static_cast<std::uint32_t>(draft.size());
+  const std::int32_t known_end = end - static_cast<std::int32_t>(draft.size());
+  entry.samples = known_end == known_tokens(state_, sequence);
+  for (std::int32_t at = sequence.computed; at < known_end; ++at) {
     plan.tokens.push_back(token_at(state_, sequence, at));
   }
+  plan.tokens.insert(plan.tokens.end(), draft.begin(), draft.end());
+  state_.totals.tokens_drafted += draft.size();
   plan.blocks.insert(plan.blocks.end(), sequence.blocks.begin(), sequence.blocks.end());
 
   const std::int32_t again = std::min(end, sequence.high_water) - sequence.computed;

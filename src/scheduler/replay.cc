@@ -193,15 +193,23 @@ class Player {
   bool belongs(const StepResult& result) const {
     if (!scheduler_.in_flight())
       return plan_ != nullptr && plan_->empty() && result.outcomes.empty();
-    std::size_t next = 0;
+    std::span<const Outcome> rest(result.outcomes);
     for (const RunEntry& entry : plan_->run) {
-      if (!entry.samples) continue;
-      if (next == result.outcomes.size() || result.outcomes[next].sequence != entry.sequence) {
-        return false;
-      }
-      ++next;
+      if (entry.samples && !take(entry, rest)) return false;
     }
-    return next == result.outcomes.size();
+    return rest.empty();
+  }
+  // The entry's draws off the front of `rest`: one, and one more behind each right guess. False if there
+  // is none, or more than that.
+  bool take(const RunEntry& entry, std::span<const Outcome>& rest) const {
+    const std::span<const TokenId> guesses = plan_->tokens_of(entry).last(entry.drafted);
+    std::size_t count = 0;
+    while (count < rest.size() && rest[count].sequence == entry.sequence) {
+      if (count > guesses.size() || (count > 0 && rest[count - 1].token != guesses[count - 1])) return false;
+      ++count;
+    }
+    rest = rest.subspan(count);
+    return count > 0;
   }
 
   Reader& reader_;
@@ -218,7 +226,7 @@ Result<Replay> replay(std::span<const std::uint8_t> journal) {
   for (const std::uint8_t letter : kJournalMagic) {
     if (reader.byte() != letter) {
       return failure(ErrorCode::kInvalidFile,
-                     "not a scheduler journal: it does not begin with PNJ2");
+                     "not a scheduler journal: it does not begin with PNJ3");
     }
   }
   Replay replay;

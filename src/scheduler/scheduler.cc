@@ -76,6 +76,7 @@ Slot new_sequence(State& state, Slot group, std::int32_t choice) {
   sequence.choice = choice;
   sequence.output.clear();
   sequence.hashes.clear();
+  sequence.guesses.clear();
   sequence.high_water = 0;
   sequence.preemptions = 0;
   sequence.preempted_in = 0;
@@ -137,15 +138,15 @@ void accept(State& state, Request request) {
   }
 }
 
-// The order's books: what the sequence got from this step.
-void serve(State& state, Sequence& sequence, bool drew) {
-  const Tuning& tuning = state.config.tuning;
-  if (state.config.choices.order == Order::kMultilevel) {
-    const std::int64_t step_ns = saturating_subtract(state.now_ns, state.planned_ns);
-    order::Multilevel::served(tuning, sequence, std::max<std::int64_t>(step_ns, 0));
-  } else if (drew && state.queue.by_tenant()) {
-    state.queue.fair().charge(sequence.lane, tuning.output_charge);
-  }
+// The order's books: the step's time, once a step, and each token drawn.
+void serve_step(State& state, Sequence& sequence) {
+  if (state.config.choices.order != Order::kMultilevel) return;
+  const std::int64_t step_ns = saturating_subtract(state.now_ns, state.planned_ns);
+  order::Multilevel::served(state.config.tuning, sequence, std::max<std::int64_t>(step_ns, 0));
+}
+void serve_token(State& state, Sequence& sequence) {
+  if (!state.queue.by_tenant()) return;
+  state.queue.fair().charge(sequence.lane, state.config.tuning.output_charge);
 }
 
 // A token was drawn: it is told, unless the sequence is over for its client; and then perhaps its
@@ -175,20 +176,53 @@ void draw(State& state, Slot slot, const Outcome& outcome) {
   }
 }
 
-// What one entry of the plan came to. `outcome` is null if it did not sample.
-void commit_entry(State& state, Slot slot, const RunEntry& entry, const Outcome* outcome) {
+bool rides(const Sequence& sequence, const RunEntry& entry) {
+  return sequence.state == SequenceState::kRunning && sequence.id == entry.sequence;
+}
+
+void compute(State& state, Slot slot, std::int32_t tokens) {
   Sequence& sequence = state.sequences[slot];
-  if (sequence.state != SequenceState::kRunning || sequence.id != entry.sequence)
-    return;  // cancelled
-  sequence.computed += sequence.scheduled;
-  sequence.scheduled = 0;
+  sequence.computed += tokens;
   sequence.high_water = std::max(sequence.high_water, sequence.computed);
   index_computed(state, sequence);
-  if (sequence.computed >= prompt_tokens(state, sequence)) end_prefill(state, slot);
-  serve(state, sequence, outcome != nullptr);
-  if (outcome == nullptr) return;
+}
 
-  draw(state, slot, *outcome);
+// What one entry of the plan came to. `outcomes` is empty if it did not sample. Tokens that were guessed
+// right are booked one by one, as if each had had a step; what was computed for the others is forgotten:
+// `computed` ends before it, so the next step writes its own over it.
+void commit_entry(State& state, Slot slot, const RunEntry& entry, std::span<const Outcome> outcomes) {
+  Sequence& sequence = state.sequences[slot];
+  if (!rides(sequence, entry)) return;  // cancelled
+  for (std::size_t at = 0; at < outcomes.size(); ++at) sequence.guesses.judge(at, outcomes[at].token);
+  sequence.guesses.drop();
+  sequence.scheduled = 0;
+  compute(state, slot, static_cast<std::int32_t>(entry.known_count()));
+  if (sequence.computed >= prompt_tokens(state, sequence)) end_prefill(state, slot);
+  serve_step(state, sequence);
+  for (std::size_t at = 0; at < outcomes.size(); ++at) {
+    if (at > 0) {
+      compute(state, slot, 1);
+      ++state.totals.tokens_accepted;
+    }
+    serve_token(state, sequence);
+    draw(state, slot, outcomes[at]);
+    if (outcomes[at].stop || !rides(sequence, entry)) return;
+  }
+}
+
+// Of the outcomes from `from` on, those of this entry: its draws as far as its guesses were right.
+std::span<const Outcome> outcomes_of(const Plan& plan, const RunEntry& entry, const StepResult& result,
+                                     std::size_t from) {
+  if (!entry.samples) return {};
+  const std::span<const TokenId> guesses = plan.tokens_of(entry).last(entry.drafted);
+  std::size_t count = 0;
+  while (from + count < result.outcomes.size() && result.outcomes[from + count].sequence == entry.sequence) {
+    PATERNOSTER_CHECK(count == 0 || (count <= guesses.size() &&
+                                     result.outcomes[from + count - 1].token == guesses[count - 1]));
+    ++count;
+  }
+  PATERNOSTER_CHECK(count > 0);
+  return std::span(result.outcomes).subspan(from, count);
 }
 
 }  // namespace
@@ -253,13 +287,9 @@ std::span<const Event> Scheduler::commit(std::int64_t now_ns, const StepResult& 
   std::size_t next = 0;
   for (std::size_t at = 0; at < state.plan.run.size(); ++at) {
     const RunEntry& entry = state.plan.run[at];
-    const Outcome* outcome = nullptr;
-    if (entry.samples) {
-      PATERNOSTER_CHECK(next < result.outcomes.size() &&
-                        result.outcomes[next].sequence == entry.sequence);
-      outcome = &result.outcomes[next++];
-    }
-    commit_entry(state, state.plan_slots[at], entry, outcome);
+    const std::span<const Outcome> outcomes = outcomes_of(state.plan, entry, result, next);
+    next += outcomes.size();
+    commit_entry(state, state.plan_slots[at], entry, outcomes);
   }
   PATERNOSTER_CHECK(next == result.outcomes.size());
   drop_departed(state);

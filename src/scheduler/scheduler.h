@@ -57,6 +57,8 @@ struct Stats {
   std::uint64_t tokens_planned = 0;     // computed, again or not
   std::uint64_t tokens_recomputed = 0;  // computed again after a preemption
   std::uint64_t tokens_sampled = 0;
+  std::uint64_t tokens_drafted = 0;   // of those planned, guesses (speculation)
+  std::uint64_t tokens_accepted = 0;  // of those sampled, guessed right and thus drawn without a step
   std::uint64_t tokens_invalid = 0;  // sampled after a sequence's end (boarding static_global)
   std::uint64_t slices = 0;          // returns to the pool at a slice's end
   std::uint64_t prefix_queried = 0;  // tokens looked up when boarding

@@ -16,7 +16,7 @@ constexpr std::uint64_t kStream = 1;
 
 struct Sum {
   std::uint64_t steps = 0, preemptions = 0, recomputed = 0, swapped = 0, slices = 0,
-                invalid = 0, hits = 0, forked = 0, copies = 0;
+                invalid = 0, hits = 0, forked = 0, copies = 0, drafted = 0, accepted = 0;
 };
 
 // One script of `verbs` verbs under `config`; false with the reason printed.
@@ -40,6 +40,8 @@ void run_script(const Config& config, std::uint64_t seed, int verbs, Sum& sum) {
   sum.hits += stats.prefix_hits;
   sum.forked += stats.tokens_forked;
   sum.copies += stats.blocks_copied;
+  sum.drafted += stats.tokens_drafted;
+  sum.accepted += stats.tokens_accepted;
   const auto again = replay(script.journal().bytes());
   ASSERT_TRUE(again.has_value()) << again.error().message << " PATERNOSTER_SEED=" << seed;
   ASSERT_EQ(again->plans, stats.steps);
@@ -59,7 +61,8 @@ TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplays
   std::cout << sum.steps << " steps, " << sum.preemptions << " preemptions, " << sum.recomputed
             << " tokens recomputed, " << sum.swapped << " blocks swapped in, " << sum.slices
             << " slices, " << sum.invalid << " tokens invalid, " << sum.hits << " cached, " << sum.forked << " forked, "
-            << sum.copies << " blocks copied\n";
+            << sum.copies << " blocks copied, " << sum.drafted << " tokens guessed, "
+            << sum.accepted << " of them right\n";
   EXPECT_GT(sum.preemptions, 1000u);  // the scripts reach what they are for
   EXPECT_GT(sum.recomputed, 1000u);
   EXPECT_GT(sum.swapped, 500u);
@@ -67,6 +70,8 @@ TEST(SchedulerProperty, HoldsEveryInvariantOnRandomScriptsOfAllChoicesAndReplays
   EXPECT_GT(sum.invalid, 500u);
   EXPECT_GT(sum.hits, 1000u);
   EXPECT_GT(sum.copies, 100u);
+  EXPECT_GT(sum.accepted, 500u);
+  EXPECT_GT(sum.drafted, sum.accepted + 500);
 }
 
 class PresetProperty : public ::testing::TestWithParam<Preset> {};

@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "scheduler/event.h"
 #include "scheduler/order/rank.h"
+#include "scheduler/speculation/guesses.h"
 
 namespace paternoster::scheduler {
 
@@ -52,7 +53,8 @@ struct Sequence {
   std::int32_t host_tokens = 0;       // tokens whose keys and values are in `host`
   std::int32_t swapped = 0;           // blocks copied out and in so far
   std::int32_t computed = 0;          // tokens whose keys and values are in `blocks`
-  std::int32_t scheduled = 0;         // tokens that the plan in flight computes
+  std::int32_t scheduled = 0;         // tokens that the plan in flight computes, guesses included
+  speculation::Guesses guesses;
   std::int32_t high_water = 0;        // most tokens ever computed: below it, work is done again
   std::int32_t reserved = 0;          // blocks set aside for this sequence, not yet in `blocks`
   std::int32_t horizon = 0;           // output tokens after which this time aboard is over; 0: unset

@@ -117,5 +117,14 @@ TEST(SmallWorlds, HoldEveryInvariantInLongerOnesUnderEveryPreset) {
   walk(configs, nightly() ? 8 : 5);
 }
 
+TEST(SmallWorlds, HoldEveryInvariantWhenEverybodyGuesses) {
+  auto all = combinations();
+  for (Config& config : all) {
+    config.choices.speculation = Speculation::kNgram;
+    config.cost.token_ps = 1000;  // so that guesses pay
+  }
+  walk(all, nightly() ? 6 : 2);
+}
+
 }  // namespace
 }  // namespace paternoster::scheduler

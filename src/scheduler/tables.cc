@@ -227,6 +227,7 @@ void release_table(State& state, Sequence& sequence) {
   sequence.nodes.clear();
   sequence.computed = 0;
   sequence.scheduled = 0;
+  sequence.guesses.drop();
 }
 
 }  // namespace paternoster::scheduler

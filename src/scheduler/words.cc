@@ -79,6 +79,16 @@ const char* to_string(Victim victim) {
   return "?";
 }
 
+const char* to_string(Speculation speculation) {
+  switch (speculation) {
+    case Speculation::kOff:
+      return "off";
+    case Speculation::kNgram:
+      return "ngram";
+  }
+  return "?";
+}
+
 const char* to_string(PreemptCause cause) {
   switch (cause) {
     case PreemptCause::kNone:

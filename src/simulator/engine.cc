@@ -11,7 +11,7 @@ void VirtualExecutor::execute(const scheduler::Plan& plan, scheduler::StepResult
     if (!entry.samples) continue;
     const Flight& flight = flights_[entry.request.value];
     // Where the token drawn now will stand, counted from the end of the prompt.
-    const auto position = entry.first_position + static_cast<std::int32_t>(entry.token_count);
+    const auto position = entry.first_position + static_cast<std::int32_t>(entry.known_count());
     const bool last = position - flight.record.input_tokens + 1 >= flight.output_tokens;
     result.outcomes.push_back({entry.sequence, flight.token, last});
   }

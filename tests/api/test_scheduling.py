@@ -59,4 +59,31 @@ def test_choices_come_from_the_environment_and_the_file(start, tmp_path, monkeyp
     server = start("--config", str(config), "--kv-tokens", "4096", "--prefill", "chunked")
     policy = server.http.get("/props").json()["scheduling"]
     assert policy == {"preset": "orca", "boarding": "continuous", "order": "fair", "prefill": "chunked",
-                      "relief": "recompute", "victim": "latest"}
+                      "relief": "recompute", "victim": "latest", "speculation": "off"}
+
+
+COPY = "one two three four five six seven eight nine ten\n" * 6
+
+
+@pytest.mark.parametrize("fields", [{"temperature": 0}, {"temperature": 0.3, "seed": 7, "frequency_penalty": 0.1},
+                                    {"temperature": 0, "stop": ["five six"]}])
+def test_guessing_ahead_changes_no_answer_and_takes_fewer_steps(start, server, fields):
+    guessing = start("--speculate", "ngram", "--max-seqs", "4", "--kv-tokens", "8192", "--check-invariants")
+    assert guessing.http.get("/props").json()["scheduling"]["speculation"] == "ngram"
+    body = {"max_tokens": 60, "logprobs": 2, "n": 2, **fields}
+    expected, answer = (one.complete(COPY, **body) for one in (server, guessing))
+    assert answer["choices"] == expected["choices"]
+    assert answer["usage"] == expected["usage"]
+    assert guessing.value("vllm:spec_decode_num_accepted_tokens_total") > 10
+
+
+def test_tokens_of_one_step_are_streamed_in_one_chunk(start):
+    server = start("--speculate", "ngram", "--max-seqs", "4", "--kv-tokens", "8192")
+    with server.openai() as client:
+        chunks = list(client.completions.create(model="smollm2", prompt=COPY, max_tokens=60, temperature=0, logprobs=1,
+                                                stream=True, stream_options={"include_usage": True}))
+    said = [chunk.choices[0] for chunk in chunks if chunk.choices]
+    tokens = [token for choice in said if choice.logprobs for token in choice.logprobs.tokens]
+    assert chunks[-1].usage.completion_tokens == len(tokens) == 60
+    assert "".join(choice.text for choice in said) == "".join(tokens)
+    assert any(choice.logprobs and len(choice.logprobs.tokens) > 1 for choice in said)

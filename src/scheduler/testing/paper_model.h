@@ -38,11 +38,16 @@ class PaperModel {
       const auto blocks = plan.blocks_of(entry);
       auto position = static_cast<std::size_t>(entry.first_position);
       std::uint64_t digest = position == 0 ? kMixStart : cell(blocks, position - 1);
-      for (const TokenId token : plan.tokens_of(entry)) {
-        digest = mix(digest, static_cast<std::uint64_t>(token));
-        cell(blocks, position++) = digest;
+      const auto tokens = plan.tokens_of(entry);
+      bool draws = entry.samples;
+      for (std::size_t at = 0; at < tokens.size(); ++at) {
+        digest = mix(digest, static_cast<std::uint64_t>(tokens[at]));
+        cell(blocks, position++) = digest;  // of wrong guesses too, as a real model writes them
+        if (!draws || at + 1 < entry.known_count()) continue;
+        const Outcome outcome = draw(entry.sequence, digest, entry.choice);
+        result.outcomes.push_back(outcome);
+        draws = !outcome.stop && at + 1 < tokens.size() && tokens[at + 1] == outcome.token;
       }
-      if (entry.samples) result.outcomes.push_back(draw(entry.sequence, digest, entry.choice));
     }
   }
 

@@ -63,6 +63,9 @@ class Script {
     config.cost = {.step_ns = next() % 8, .token_ps = 1 + next() * 8, .context_ps = next()};
     config.cost.swap_block_ns = next() % 4;
     limits.swap_blocks = next() % 3 == 0 ? 1 + next() % 4 : 1 + next() % 40;
+    config.choices.speculation = next() % 2 == 0 ? Speculation::kOff : Speculation::kNgram;
+    config.tuning.draft_tokens = 1 + next() % 9;
+    config.tuning.draft_seqs = 1 + next() % 6;
     // Choices that do not go together: the nearest that do.
     if (!validate(config)) config.choices.boarding = Boarding::kContinuous;
     return config;
