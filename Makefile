@@ -66,7 +66,9 @@ bench-server bench-shared: build/release/paternoster
 	@scripts/build release engine_bench
 	@benchmarks/$(if $(filter bench-server,$@),server_overhead,shared_machine).py $(ARGS)
 
-bench-speculation: build/release/paternoster
+bench-speculation:
+	@scripts/setup build
+	@scripts/build release engine_bench
 	@benchmarks/speculation.py $(ARGS)
 
 bench-guard:

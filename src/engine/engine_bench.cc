@@ -5,6 +5,7 @@
 //
 // Prefill: N prompts at once until each has its first token. Decode: only steps in which all N decode.
 // --closed: instead, REQUESTS in all, N of them at any time, and tokens a second of processor time.
+// --texts FILE [--rounds 5] [--temperature 0]: instead, these requests with and without guessing ahead, in turn.
 // --profile: where the time of these steps went.
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "engine/drive.h"
 #include "engine/loaded_model.h"
 #include "engine/machine.h"
+#include "engine/speculation_bench.h"
 #include "kernels/isa.h"
 
 namespace {
@@ -33,6 +35,9 @@ struct Options {
   int decode = 64;
   kernels::KvType kv_type = kernels::KvType::kF16;
   int closed = 0;
+  std::string texts;
+  int rounds = 5;
+  float temperature = 0;
   bool profile = false;
   bool json = false;
 };
@@ -63,6 +68,9 @@ Options read_options(int argc, char** argv) {
     if (name == "--prompt") options.prompt = std::max(1, std::atoi(value.c_str()));
     if (name == "--kv-type") options.kv_type = kernels::parse_kv_type(value).value_or(options.kv_type);
     if (name == "--closed") options.closed = std::max(1, std::atoi(value.c_str()));
+    if (name == "--texts") options.texts = value;
+    if (name == "--rounds") options.rounds = std::max(1, std::atoi(value.c_str()));
+    if (name == "--temperature") options.temperature = std::strtof(value.c_str(), nullptr);
     if (name == "--decode") options.decode = std::max(2, std::atoi(value.c_str()));
   }
   return options;
@@ -208,6 +216,10 @@ int main(int argc, char** argv) {
   if (!model) {
     fmt::print(stderr, "engine_bench: {}\n", model.error().message);
     return 1;
+  }
+  if (!options.texts.empty()) {
+    return engine::run_speculation_bench(
+        {options.texts, options.sequences, options.rounds, options.decode, options.temperature}, *model, pool);
   }
   if (options.closed > 0) {
     for (const int sequences : options.sequences) {
