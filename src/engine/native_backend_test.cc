@@ -136,6 +136,55 @@ class NativeBackendTest : public testing::Test {
   std::unique_ptr<api::Backend> backend_;
 };
 
+// Right guesses come several in a delta. What is said, how likely it was and what it counts stays the same, also
+// where the answer ends in the middle of them.
+TEST_F(NativeBackendTest, GuessesChangeNothingButTheSizeOfDeltas) {
+  std::string copied;
+  for (int time = 0; time < 6; ++time) copied += "one two three four five six seven eight nine ten\n";
+  const auto requests = [&] {
+    std::vector<api::Generation> list(3, text(copied, 50));
+    list[0].logprobs = true;
+    list[0].top_logprobs = 2;
+    list[1].stop = {"five six"};
+    list[2].choices = 2;
+    list[2].sampling.temperature = 0.5;
+    list[2].sampling.seed = 3;
+    list[2].sampling.frequency_penalty = 0.1;
+    return list;
+  };
+  const auto play = [&](const char* speculation) {
+    Listener listener;
+    EngineOptions options{.model = models_for_tests::path_of("smollm2"), .max_seqs = 4, .max_len = 512,
+                          .kv_tokens = 2048, .step_tokens = 64, .threads = 2, .check_invariants = true};
+    options.choices.speculation = speculation;
+    auto made = create_native_backend(std::move(options));
+    EXPECT_TRUE(made);
+    (*made)->attach(&listener);
+    std::vector<Listener::Heard> heard;
+    for (api::Generation& generation : requests()) {
+      heard.push_back(listener.wait_for((*made)->generate(std::move(generation))));
+    }
+    (*made)->attach(nullptr);
+    return heard;
+  };
+  const auto plain = play("off"), guessed = play("ngram");
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(guessed[i].text, plain[i].text);
+    EXPECT_EQ(guessed[i].tokens, plain[i].tokens);
+    EXPECT_EQ(guessed[i].done->usage.completion_tokens, plain[i].done->usage.completion_tokens);
+    EXPECT_EQ(guessed[i].finished.at(0).reason, plain[i].finished.at(0).reason);
+    for (const api::BackendEvent& event : guessed[i].events) {
+      if (const auto* delta = std::get_if<api::Delta>(&event)) largest = std::max(largest, delta->token_ids.size());
+    }
+  }
+  ASSERT_EQ(guessed[0].logprobs.at(0).size(), plain[0].logprobs.at(0).size());
+  for (std::size_t at = 0; at < plain[0].logprobs.at(0).size(); ++at) {
+    EXPECT_EQ(guessed[0].logprobs.at(0)[at].chosen.logprob, plain[0].logprobs.at(0)[at].chosen.logprob);
+  }
+  EXPECT_GT(largest, 2u);
+}
+
 TEST_F(NativeBackendTest, AnswersAChatInSense) {
   const auto heard = ask(chat("What is the capital of France? Answer in one sentence."));
   EXPECT_THAT(heard.text.at(0), testing::HasSubstr("Paris"));
