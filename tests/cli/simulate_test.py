@@ -50,7 +50,7 @@ class Simulate(unittest.TestCase):
         self.assertAlmostEqual(ttft, summary["mean_ttft_ms"], places=6)
         trace = json.loads(names["perfetto"].read_text())
         self.assertEqual(sum(event["name"] == "decode" for event in trace["traceEvents"]), 60)
-        self.assertEqual(names["journal"].read_bytes()[:4], b"PNJ2")
+        self.assertEqual(names["journal"].read_bytes()[:4], b"PNJ3")
         page = names["html"].read_text()
         self.assertIn("<html", page)
         self.assertNotIn("src=\"http", page)
