@@ -15,6 +15,7 @@ constexpr std::size_t kRowGrain = 4;        // rows of a norm or gate that are w
 constexpr std::size_t kAttentionRows = 16;  // queries of one sequence that share loaded keys
 constexpr std::size_t kTasksPerThread = 4;  // pieces of attention that keep all threads equally busy
 constexpr std::size_t kTileGrain = 4;       // 64 weight rows
+constexpr std::size_t kGateGrain = 2;       // 64 rows of the gate and of the up matrix
 constexpr std::size_t kVocabularyTiles = 32;  // 512 logits: their argmax is taken while in cache
 
 }  // namespace
@@ -253,17 +254,20 @@ void Forward::feed_forward_block(std::size_t layer) {
                                config.norm_epsilon, normed_, row);
   });
   lap(Work::kNorm);
-  const Linear linears[] = {{&weights.gate, gate_.data(), config.feed_forward},
-                            {&weights.up, up_.data(), config.feed_forward}};
-  multiply(normed_, linears, kernels::Store::kAssign);
-  lap(Work::kGateUp);
   const kernels::Gate gate =
       config.activation == model::Activation::kSilu ? kernels::Gate::kSilu : kernels::Gate::kGeluTanh;
-  for_rows([&](std::size_t row) {
-    kernels::gated_product_quantise(gate, gate_.data() + row * config.feed_forward,
-                                    up_.data() + row * config.feed_forward, gated_, row);
+  // Two tiles of the gate and two of the up matrix give the 32 products that are quantised together: whoever
+  // has multiplied them goes on while they are in its cache, and nobody waits for the others in between.
+  pool_.parallel(gated_.blocks(), kGateGrain, [&](std::size_t begin, std::size_t end, int) {
+    const kernels::Range tiles{2 * begin, std::min(2 * end, weights.gate.tiles())};
+    kernels::matmul(weights.gate, normed_, {0, rows_}, tiles, gate_.data(), config.feed_forward);
+    kernels::matmul(weights.up, normed_, {0, rows_}, tiles, up_.data(), config.feed_forward);
+    for (std::size_t row = 0; row < rows_; ++row) {
+      kernels::gated_product_quantise(gate, gate_.data() + row * config.feed_forward,
+                                      up_.data() + row * config.feed_forward, gated_, row, begin, end);
+    }
   });
-  lap(Work::kGate);
+  lap(Work::kGateUp);
   add_to_stream(weights.down, gated_, {}, weights.post_feed_forward_norm);
   lap(Work::kDown);
 }

@@ -16,15 +16,14 @@ enum class Work : std::uint8_t {
   kRope,  // and biases, norms of heads, storing keys and values
   kAttention,
   kAttentionOutput,
-  kGateUp,
-  kGate,
+  kGateUp,  // and their product, quantised
   kDown,
   kVocabulary,
   kDraw,
 };
-inline constexpr std::array<const char*, 11> kWorkNames = {
+inline constexpr std::array<const char*, 10> kWorkNames = {
     "prepare", "norm", "query key value", "rope and store", "attention", "attention output",
-    "gate and up", "gate", "down", "vocabulary", "draw"};
+    "gate and up", "down", "vocabulary", "draw"};
 
 class StepProfile {
  public:

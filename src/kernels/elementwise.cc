@@ -1,5 +1,7 @@
 #include "kernels/elementwise.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "kernels/kernel_table.h"
 
@@ -29,11 +31,16 @@ void gated_product(Gate gate, const float* gates, const float* ups, std::size_t 
   }
 }
 
-void gated_product_quantise(Gate gate, const float* gates, const float* ups,
-                            Activations& activations, std::size_t row) {
-  PATERNOSTER_CHECK(row < activations.rows());
-  gated_product(gate, gates, ups, activations.cols(), activations.values(row));
-  quantise(activations, row, row + 1);
+void gated_product_quantise(Gate gate, const float* gates, const float* ups, Activations& activations,
+                            std::size_t row, std::size_t begin, std::size_t end) {
+  PATERNOSTER_CHECK(row < activations.rows() && begin <= end && end <= activations.blocks());
+  const std::size_t first = 32 * begin;
+  const std::size_t last = std::min(32 * end, activations.cols());
+  float* values = activations.values(row);
+  gated_product(gate, gates + first, ups + first, last - std::min(first, last), values + first);
+  std::fill(values + last, values + 32 * end, 0.0f);  // padding, behind the last column
+  kernels().quantise_row(values + first, end - begin, activations.quants(row) + first,
+                         activations.wides(row) + first, activations.infos(row) + begin);
 }
 
 }  // namespace paternoster::kernels

@@ -26,8 +26,9 @@ enum class Gate { kSilu, kGeluTanh };
 // out = gate(gates) * ups
 void gated_product(Gate gate, const float* gates, const float* ups, std::size_t count, float* out);
 
-// gated_product of activations.cols() values into a row of the activations, quantised at once.
-void gated_product_quantise(Gate gate, const float* gates, const float* ups,
-                            Activations& activations, std::size_t row);
+// gated_product of the columns of some blocks of 32, [32 * begin, 32 * end) as far as there are columns, into a
+// row of the activations, quantised at once. `gates` and `ups` are those of the whole row.
+void gated_product_quantise(Gate gate, const float* gates, const float* ups, Activations& activations,
+                            std::size_t row, std::size_t begin, std::size_t end);
 
 }  // namespace paternoster::kernels

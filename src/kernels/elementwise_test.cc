@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/reference.h"
 #include "kernels/rope.h"
@@ -63,6 +65,28 @@ TEST(GatedProduct, EqualsTheReferenceOverTheWholeRange) {
       // a gate that is all but shut cancels: the bound is absolute there
       ASSERT_NEAR(out[i], expected[i], 2e-6f * std::fabs(expected[i]) + 3e-6f) << gates[i];
     }
+  }
+}
+
+TEST(GatedProduct, QuantisedInAnyPiecesIsTheSameToTheBit) {
+  for (const std::size_t count : {1, 16, 31, 32, 40, 64, 200, 576, 1536}) {
+    const auto gates = random_floats(103, count, 5.0f), ups = random_floats(107, count);
+    Activations whole, pieces;
+    whole.resize(2, count);
+    pieces.resize(2, count);
+    gated_product(Gate::kSilu, gates.data(), ups.data(), count, whole.values(1));
+    quantise(whole, 1, 2);
+    for (std::size_t begin = 0; begin < pieces.blocks(); begin += 3) {
+      const std::size_t end = std::min(begin + 3, pieces.blocks());
+      gated_product_quantise(Gate::kSilu, gates.data(), ups.data(), pieces, 1, begin, end);
+    }
+    const auto equal = [](const auto* left, const auto* right, std::size_t size) {
+      return std::memcmp(left, right, size * sizeof(*left)) == 0;
+    };
+    EXPECT_TRUE(equal(whole.values(1), pieces.values(1), whole.padded_cols())) << count;
+    EXPECT_TRUE(equal(whole.quants(1), pieces.quants(1), whole.padded_cols())) << count;
+    EXPECT_TRUE(equal(whole.wides(1), pieces.wides(1), whole.padded_cols())) << count;
+    EXPECT_TRUE(equal(whole.infos(1), pieces.infos(1), whole.blocks())) << count;
   }
 }
 

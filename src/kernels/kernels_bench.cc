@@ -166,7 +166,7 @@ void rows_bench(benchmark::State& state) {
   narrow.resize(1, 576);
   for (auto _ : state) {
     rms_norm_quantise(gates.data(), weight.data(), 1e-5f, narrow, 0);
-    gated_product_quantise(Gate::kSilu, gates.data(), ups.data(), wide, 0);
+    gated_product_quantise(Gate::kSilu, gates.data(), ups.data(), wide, 0, 0, wide.blocks());
     benchmark::ClobberMemory();
   }
 }
