@@ -10,6 +10,8 @@
 namespace paternoster::scheduler::prefill {
 
 struct Chunked {
+  static constexpr bool kDecodesFirst = false;
+
   static std::int32_t tokens(std::int32_t rest, std::int32_t budget) {
     return std::min(rest, budget);
   }

@@ -10,7 +10,9 @@
 namespace paternoster::scheduler::prefill {
 
 // Whether every decoding sequence gets its token before any prompt gets one.
-inline bool decodes_first(Prefill prefill) { return prefill != Prefill::kChunked; }
+inline bool decodes_first(Prefill prefill) {
+  return prefill == Prefill::kChunked ? Chunked::kDecodesFirst : StallFree::kDecodesFirst;
+}
 
 // Whether sequences board first and the step's tokens are divided after that.
 inline bool divides_after_boarding(Prefill prefill) { return prefill == Prefill::kLatencyTarget; }
@@ -22,12 +24,11 @@ inline std::int32_t tokens_now(Prefill prefill, std::int32_t rest, std::int32_t 
     case Prefill::kWhole:
       return Whole::tokens(rest, budget, step_is_empty);
     case Prefill::kChunked:
-      return Chunked::tokens(rest, budget);
     case Prefill::kStallFree:
     case Prefill::kLatencyTarget:
       break;
   }
-  return StallFree::tokens(rest, budget);
+  return Chunked::tokens(rest, budget);
 }
 
 }  // namespace paternoster::scheduler::prefill
