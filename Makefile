@@ -6,9 +6,11 @@
 #   make build | asan | tsan | fuzz | coverage    one preset: build it and run its own tests
 #   make evaluate                                 the long comparison of numbers (nightly)
 #   make bench-peers [ARGS=...]                   us beside llama.cpp and OpenVINO, same file, same run
-#   make bench-closed | bench-server | bench-shared | bench-speculation | bench-guard     the others: benchmarks/README.md
+#   make bench-closed | bench-server | bench-shared | bench-speculation | bench-overload | bench-guard
+#                                                 see benchmarks/README.md
 #   make clean                                    remove build/, keep the cache
-.PHONY: serve test setup build asan tsan fuzz coverage evaluate bench-peers bench-closed bench-server bench-shared bench-speculation bench-guard clean help
+.PHONY: serve test setup build asan tsan fuzz coverage evaluate clean help
+.PHONY: bench-peers bench-closed bench-server bench-shared bench-speculation bench-overload bench-guard
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
@@ -71,6 +73,9 @@ bench-speculation:
 	@scripts/build release engine_bench
 	@benchmarks/speculation.py $(ARGS)
 
+bench-overload: build/release/paternoster
+	@benchmarks/overload.py $(ARGS)
+
 bench-guard:
 	@scripts/setup build
 	@scripts/build dev guard
@@ -80,4 +85,4 @@ clean:
 	rm -rf build
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -14
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -15

@@ -15,6 +15,9 @@ class Streamed:
     begin: float
     times: list  # when each chunk with text came
     tokens: int = 0
+    status: int = 0  # 0: no answer at all
+    whole: bool = False  # the stream was ended as it should be
+    end: float = 0
 
     @property
     def first(self):
@@ -30,25 +33,35 @@ def prompt_of(number, words):
     return f"{number}: " + " ".join(draw.choice(WORDS) for _ in range(words))
 
 
-async def completion(port, number, words, tokens):
-    """Streams one answer of exactly `tokens` tokens; every prompt begins differently, so no cache helps."""
+async def ask(port, number, words, tokens):
+    """Streams one answer of exactly `tokens` tokens; every prompt begins differently, so no cache helps. Whatever the
+    status, it reads to the end of the answer."""
     body = json.dumps({"prompt": prompt_of(number, words), "max_tokens": tokens, "stream": True,
                        "temperature": 0, "ignore_eos": True}).encode()
+    streamed = Streamed(time.perf_counter(), [])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                  b"Connection: close\r\nContent-Length: " + str(len(body)).encode() + b"\r\n\r\n" + body)
-    streamed = Streamed(time.perf_counter(), [])
-    status = await reader.readline()
-    if b" 200 " not in status:
-        raise RuntimeError(status.decode().strip())
+    status = (await reader.readline()).split()
+    streamed.status = int(status[1]) if len(status) > 1 else 0
     async for line in reader:
+        streamed.whole |= line.startswith(b"data: [DONE]")
         if not line.startswith(b"data: {"):
             continue
         chunk = json.loads(line[6:])
         if chunk.get("choices") and chunk["choices"][0].get("text"):
             streamed.times.append(time.perf_counter())
-    streamed.tokens = tokens
+    streamed.end = time.perf_counter()
     writer.close()
+    if streamed.status == 200:
+        streamed.tokens = tokens
+    return streamed
+
+
+async def completion(port, number, words, tokens):
+    streamed = await ask(port, number, words, tokens)
+    if streamed.status != 200:
+        raise RuntimeError(f"answered with {streamed.status}")
     return streamed
 
 
