@@ -58,12 +58,15 @@ class Play {
   // `alone`: the first of these riders, and nobody else.
   Play(const Scenario& scenario, const scheduler::Config& config, std::optional<std::size_t> alone = {},
        std::optional<Cancel> cancel = {})
-      : scenario_(scenario), cancel_(cancel), engine_(*scheduler::Scheduler::create(config), scenario.model, flights_, true) {
+      : scenario_(scenario),
+        cancel_(cancel),
+        engine_(*scheduler::Scheduler::create(config), scenario.model, flights_, true) {
     for (std::size_t at = 0; at < scenario.riders.size(); ++at) {
       if (!alone || *alone == at) line_up(at, alone ? 1 : scenario.riders[at].count);
     }
     for (const auto& [tenant, weight] : scenario.weights) {
-      if (!engine_.scheduler().set_weight(0, tenant_of(tenant), weight)) throw std::runtime_error("a weight out of range");
+      const auto set = engine_.scheduler().set_weight(0, tenant_of(tenant), weight);
+      if (!set) throw std::runtime_error(set.error().message);
     }
   }
 
@@ -165,7 +168,8 @@ class Play {
     const scheduler::State& state = engine_.scheduler().state();
     std::string text;
     for (const scheduler::Sequence& sequence : state.sequences) {
-      if (sequence.state == scheduler::SequenceState::kFree || state.groups[sequence.group].id.value != request) continue;
+      if (sequence.state == scheduler::SequenceState::kFree) continue;
+      if (state.groups[sequence.group].id.value != request) continue;
       switch (sequence.state) {
         case scheduler::SequenceState::kParked: text = "parked"; break;
         case scheduler::SequenceState::kRunning:
@@ -185,7 +189,8 @@ class Play {
         case scheduler::EventKind::kAdmitted: charge_prompt(event, ride); break;
         case scheduler::EventKind::kToken: note_token(event, ride); break;
         case scheduler::EventKind::kFinished:
-          ride.whole &= event.finish == scheduler::FinishReason::kStop || event.finish == scheduler::FinishReason::kLength;
+          ride.whole &= event.finish == scheduler::FinishReason::kStop ||
+                        event.finish == scheduler::FinishReason::kLength;
           break;
         case scheduler::EventKind::kRefused: ride.whole = false; [[fallthrough]];
         case scheduler::EventKind::kRequestFinished: end(event, ride); break;
