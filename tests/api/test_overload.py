@@ -1,4 +1,6 @@
+import collections
 import threading
+import time
 
 import served
 
@@ -48,3 +50,35 @@ def test_more_sequences_than_seats_all_end(start):
         thread.join()
     assert [answer.status_code for answer in answers] == [200] * 12
     assert all(answer.json()["usage"]["completion_tokens"] == 40 for answer in answers)
+
+
+def test_many_more_than_can_be_served_each_get_a_status_and_the_server_is_fine_afterwards(start):
+    server = start("--max-seqs", "2", "--max-queue", "3", "--kv-tokens", "2048", "--max-len", "1024")
+    answers = []
+
+    def ask(number, stream):
+        with server.http.stream("POST", "/v1/completions", json={
+                "prompt": f"Item {number}:", "max_tokens": 30, "ignore_eos": True, "stream": stream}) as response:
+            answers.append((response.status_code, stream, response.read().decode()))
+
+    threads = []
+    for number in range(60):  # far faster than two seats can answer
+        threads.append(threading.Thread(target=ask, args=(number, number % 2 == 0)))
+        threads[-1].start()
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join(120 * served.PATIENCE)
+    statuses = collections.Counter(status for status, _, _ in answers)
+    assert set(statuses) == {200, 503} and sum(statuses.values()) == 60
+    assert statuses[200] >= 5, "what seats and queue can hold is served"
+    for status, stream, body in answers:
+        if status == 503:
+            assert '"code":"queue_full"' in body
+        else:
+            assert body.endswith("data: [DONE]\n\n") if stream else '"completion_tokens":30' in body
+    assert served.eventually(lambda: server.running() + server.waiting() == 0)
+    assert server.value("paternoster_requests_rejected_total", reason="queue_full") == statuses[503]
+    assert server.value("paternoster_kv_blocks", state="used") == 0
+    assert server.http.get("/health/ready").status_code == 200
+    alone = server.complete(max_tokens=20, prompt="The lift never stops")["choices"][0]["text"]
+    assert alone == start().complete(max_tokens=20, prompt="The lift never stops")["choices"][0]["text"]
