@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "measure/json_number.h"
 #include "measure/summary_json.h"
 #include "simulator/simulation.h"
 
@@ -258,13 +259,7 @@ Result<RequestFit> fit_requests(const std::vector<MeasuredRequest>& requests, co
 
 namespace {
 
-std::optional<double> number_of(const boost::json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  boost::system::error_code error;
-  const double number = value->to_number<double>(error);
-  return error || !(std::abs(number) < 1e15) ? std::nullopt : std::optional(number);
-}
+using measure::number_of;
 
 struct RawTimes {
   double arrival_s = 0;

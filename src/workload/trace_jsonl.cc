@@ -1,5 +1,6 @@
 #include <boost/json.hpp>
 
+#include "measure/json_number.h"
 #include "measure/summary_json.h"
 #include "workload/lengths.h"
 #include "workload/trace_rows.h"
@@ -7,13 +8,7 @@
 namespace paternoster::workload {
 namespace {
 
-std::optional<double> number_of(const boost::json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  boost::system::error_code error;
-  const double number = value->to_number<double>(error);
-  return error ? std::nullopt : std::optional(number);
-}
+using measure::number_of;
 
 bool read_member(const boost::json::object& object, const char* name, std::int32_t& tokens) {
   const auto number = number_of(object, name);
