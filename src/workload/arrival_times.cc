@@ -15,7 +15,7 @@ namespace {
 std::unexpected<Error> not_arrivals(std::string_view text) {
   return failure(ErrorCode::kInvalidArgument,
                  "'" + std::string(text) + "' is not an arrival process: write poisson, gamma:0.5, "
-                 "constant, burst:16, diurnal:1h:0.8, at-once, closed:32 or closed:32:500ms");
+                 "constant, burst:16, diurnal:1h:0.8, ramp:1:8:2m, at-once, closed:32 or closed:32:500ms");
 }
 
 bool read_between(std::string_view text, double least, double most, double& value) {
@@ -44,6 +44,42 @@ void draw_diurnal(const Arrivals& arrivals, double rate, RandomStream& random,
     }
     time = now;
   }
+}
+
+// The ramp's rate is its mean times from + 2 (1 - from) x, x = time / period, and 2 - from after it; its integral is
+// inverted, so that unit-rate arrivals become these.
+void draw_ramp(const Arrivals& arrivals, double rate, RandomStream& random, std::vector<double>& times) {
+  const double period = static_cast<double>(arrivals.period_ns) / 1e9;
+  const double within = rate * period;  // arrivals while the rate changes
+  const double slope = 1 - arrivals.from;
+  const double to = 2 - arrivals.from;
+  double passed = 0;
+  for (double& time : times) {
+    passed += random.exponential();
+    if (passed >= within && to > 0) {
+      time = period + (passed - within) / (rate * to);
+      continue;
+    }
+    // from x + slope x^2 = passed / within, in the form that also holds where the slope is nought.
+    const double share = std::min(passed / within, 1.0);
+    const double root = std::sqrt(std::max(arrivals.from * arrivals.from + 4 * slope * share, 0.0));
+    time = period * (share > 0 ? 2 * share / (arrivals.from + root) : 0);
+  }
+}
+
+bool parse_ramp(std::string_view from_text, std::string_view rest, Arrivals& arrivals) {
+  const std::size_t colon = rest.find(':');
+  if (colon == std::string_view::npos) return false;
+  double from = 0;
+  double to = 0;
+  const auto duration = parse_duration(rest.substr(colon + 1));
+  if (!duration || *duration <= 0) return false;
+  if (!read_between(from_text, 0, 1e6, from) || !read_between(rest.substr(0, colon), 1e-6, 1e6, to)) return false;
+  arrivals.kind = Arrivals::Kind::kRamp;
+  arrivals.period_ns = *duration;
+  arrivals.mean_rate = (from + to) / 2;
+  arrivals.from = from / arrivals.mean_rate;
+  return true;
 }
 
 }  // namespace
@@ -76,6 +112,7 @@ Result<Arrivals> parse_arrivals(std::string_view text) {
   const std::size_t second = rest.find(':');
   const std::string_view tail = second == std::string_view::npos ? std::string_view() : rest.substr(second + 1);
   rest = rest.substr(0, second);
+  if (name == "ramp" && parse_ramp(rest, tail, arrivals)) return arrivals;
   if (name == "diurnal") {
     const auto period = parse_duration(rest);
     if (!period || *period <= 0 || !read_between(tail, 0, 1, arrivals.depth)) return not_arrivals(text);
@@ -93,6 +130,19 @@ Result<Arrivals> parse_arrivals(std::string_view text) {
     return arrivals;
   }
   return not_arrivals(text);
+}
+
+bool has_rate(const Arrivals& arrivals) {
+  return arrivals.kind != Arrivals::Kind::kAtOnce && arrivals.kind != Arrivals::Kind::kClosed;
+}
+
+double expected_count(const Arrivals& arrivals, double rate, std::int64_t duration_ns) {
+  const double seconds = static_cast<double>(duration_ns) / 1e9;
+  if (arrivals.kind != Arrivals::Kind::kRamp) return rate * seconds;
+  const double period = static_cast<double>(arrivals.period_ns) / 1e9;
+  const double x = std::min(seconds / period, 1.0);
+  const double during = arrivals.from * x + (1 - arrivals.from) * x * x;
+  return rate * (during * period + (2 - arrivals.from) * std::max(seconds - period, 0.0));
 }
 
 std::vector<std::int64_t> arrival_times(const Arrivals& arrivals, double rate, std::size_t count,
@@ -122,6 +172,7 @@ std::vector<std::int64_t> arrival_times(const Arrivals& arrivals, double rate, s
       }
       break;
     case Arrivals::Kind::kDiurnal: draw_diurnal(arrivals, rate, random, times); break;
+    case Arrivals::Kind::kRamp: draw_ramp(arrivals, rate, random, times); break;
   }
   std::vector<std::int64_t> result(count);
   for (std::size_t at = 0; at < count; ++at) result[at] = std::llround(times[at] * 1e9);

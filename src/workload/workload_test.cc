@@ -170,6 +170,35 @@ TEST(ArrivalTimes, SwingWithTheDay) {
   EXPECT_NEAR(static_cast<double>(times.back()) / 1e9, 1000, 50);
 }
 
+TEST(ArrivalTimes, RampFromOneRateToAnother) {
+  for (const char* text : {"ramp:10:90:100s", "ramp:90:10:100s", "ramp:50:50:100s", "ramp:0:100:100s"}) {
+    const auto ramp = parse_arrivals(text);
+    ASSERT_TRUE(ramp) << text;
+    EXPECT_DOUBLE_EQ(ramp->mean_rate, 50);
+    EXPECT_DOUBLE_EQ(expected_count(*ramp, 50, 100'000'000'000), 5000);
+    const double from = 50 * ramp->from;
+    const double to = 100 - from;
+    // In the middle half of the ramp, and in the ten seconds after it.
+    const auto times = arrival_times(*ramp, 50, 7000, 3);
+    EXPECT_TRUE(std::ranges::is_sorted(times));
+    const auto within = [&](double begin_s, double end_s) {
+      return std::ranges::count_if(times, [&](std::int64_t ns) {
+        return static_cast<double>(ns) >= begin_s * 1e9 && static_cast<double>(ns) < end_s * 1e9;
+      });
+    };
+    EXPECT_NEAR(within(0, 25), 25 * (from + (to - from) / 8), 120) << text;
+    EXPECT_NEAR(within(25, 75), 2500, 200) << text;
+    EXPECT_NEAR(within(100, 110), 10 * to, 100) << text;
+    EXPECT_NEAR(expected_count(*ramp, 50, 110'000'000'000), 5000 + 10 * to, 1e-6);
+  }
+  // Scaled, as advise and sweeps scale a rate.
+  const auto ramp = *parse_arrivals("ramp:10:90:100s");
+  EXPECT_DOUBLE_EQ(expected_count(ramp, 100, 100'000'000'000), 10'000);
+  for (const char* wrong : {"ramp", "ramp:1:2", "ramp:1:0:5s", "ramp:-1:2:5s", "ramp:1:2:0s", "ramp:a:2:5s"}) {
+    EXPECT_FALSE(parse_arrivals(wrong)) << wrong;
+  }
+}
+
 TEST(ArrivalTimes, WhatIsNoProcessIsRefused) {
   for (const char* bad : {"", "poison", "gamma", "gamma:0", "gamma:x", "burst:0", "diurnal:1h", "diurnal:1h:2",
                           "closed:0", "closed:4:5parsec", "constant:5"}) {
