@@ -62,6 +62,32 @@ TEST(StepModel, IsALineWithItsOverheadApart) {
   EXPECT_EQ(model.scaled(110).step_ns(load), 6'644'000);
 }
 
+TEST(StepModel, SwappedBlocksTakeTimeBesideTheStep) {
+  StepModel model;
+  model.terms = kTerms;
+  StepLoad load;
+  load.add(99, 1);
+  const std::int64_t without_ns = model.step_ns(load);
+  load.swapped_blocks = 3;
+  EXPECT_EQ(model.step_ns(load) - without_ns, 3 * model.swap_block_ns);
+}
+
+TEST(StepModel, SeparatePassesPayBothConstants) {
+  StepModel model;
+  model.terms = {10'000'000, 2000, 1000, 0, 0};
+  model.decode_regimes = {{1, {7'000'000, 0, 1000, 0, 0}}};
+  StepLoad load;
+  load.add(0, 50);
+  load.add(99, 1);
+  load.add(99, 1);
+  EXPECT_EQ(model.step_ns(load), 10'000 + 100 + 2);
+  model.separate_passes = true;
+  EXPECT_EQ(model.step_ns(load), 10'000 + 100 + 7'000 + 2);
+  StepLoad alone;
+  alone.add(99, 1);
+  EXPECT_EQ(model.step_ns(alone), 7'001);
+}
+
 TEST(StepModel, HasAnotherLineForLargeBatchesOfDecodes) {
   StepModel model;
   model.terms = {1000, 1000, 1000, 0, 0};

@@ -30,6 +30,7 @@ constexpr std::array<Field<StepModel, std::int64_t>, 4> kOverheads = {
      {"ingest_ns", &StepModel::ingest_ns, 0},
      {"ingest_token_ps", &StepModel::ingest_token_ps, 0},
      {"egress_ns", &StepModel::egress_ns, 0}}};
+constexpr std::array<Field<StepModel, std::int64_t>, 1> kSwap = {{{"swap_block_ns", &StepModel::swap_block_ns, 0}}};
 constexpr std::array<Field<Profile, std::int32_t>, 4> kLimits = {
     {{"max_seqs", &Profile::max_seqs, 1},
      {"step_tokens", &Profile::step_tokens, 1},
@@ -116,6 +117,7 @@ std::string profile_json(const Profile& profile) {
     list += ']';
   }
   for (const auto& field : kOverheads) object.field(field.name, profile.model.*field.member);
+  for (const auto& field : kSwap) object.field(field.name, profile.model.*field.member);
   object.field("kv_tokens", profile.kv_tokens);
   for (const auto& field : kLimits) object.field(field.name, profile.*field.member);
   object.end();
@@ -138,6 +140,9 @@ Result<Profile> parse_profile(std::string_view json, const std::string& name) {
   profile.serve = reader.text("serve");
   if (auto read = reader.numbers(profile.model.terms, kProfileTerms); !read) return std::unexpected(read.error());
   if (auto read = reader.numbers(profile.model, kOverheads); !read) return std::unexpected(read.error());
+  if (object.if_contains("swap_block_ns") != nullptr) {
+    if (auto read = reader.numbers(profile.model, kSwap); !read) return std::unexpected(read.error());
+  }
   constexpr std::array<Field<Profile, std::int64_t>, 1> kTokens = {{{"kv_tokens", &Profile::kv_tokens, 1}}};
   if (auto read = reader.numbers(profile, kTokens); !read) return std::unexpected(read.error());
   if (auto read = reader.numbers(profile, kLimits); !read) return std::unexpected(read.error());

@@ -15,6 +15,7 @@ struct StepLoad {
   std::int64_t decode_context = 0;  // sum over those of the positions they attend to
   // Sum over chunks of chunk x (what stands before it + half of itself): the pairs attention visits.
   std::int64_t chunk_context = 0;
+  std::int64_t swapped_blocks = 0;  // KV blocks between the pool and the host, either way
 
   std::int64_t tokens() const { return prompt_tokens + decode_tokens; }
   void add(std::int64_t first_position, std::int64_t tokens) {

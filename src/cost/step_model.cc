@@ -11,16 +11,32 @@ StepTerms scaled(const StepTerms& terms, std::int64_t percent) {
           terms.chunk_context_ps * percent / 100};
 }
 
-}  // namespace
-
-std::int64_t StepModel::step_ns(const StepLoad& load) const {
-  const StepTerms* line = &terms;
+// In one pass.
+std::int64_t pass_ps(const StepModel& model, const StepLoad& load) {
+  const StepTerms* line = &model.terms;
   if (load.prompt_tokens == 0) {
-    for (const DecodeRegime& regime : decode_regimes) {
+    for (const DecodeRegime& regime : model.decode_regimes) {
       if (load.sequences >= regime.from_sequences) line = &regime.terms;
     }
   }
-  return std::max<std::int64_t>(line->time_ps(load) / 1000 + step_overhead_ns, 1);
+  return line->time_ps(load);
+}
+
+std::int64_t passes_ps(const StepModel& model, const StepLoad& load) {
+  if (!model.separate_passes || load.prompt_tokens == 0 || load.decode_tokens == 0) return pass_ps(model, load);
+  StepLoad prompts = load;
+  prompts.decode_tokens = prompts.decode_context = 0;
+  StepLoad decodes;
+  decodes.sequences = decodes.decode_tokens = load.decode_tokens;
+  decodes.decode_context = load.decode_context;
+  return pass_ps(model, prompts) + pass_ps(model, decodes);
+}
+
+}  // namespace
+
+std::int64_t StepModel::step_ns(const StepLoad& load) const {
+  const std::int64_t beside_ns = step_overhead_ns + swap_block_ns * load.swapped_blocks;
+  return std::max<std::int64_t>(passes_ps(*this, load) / 1000 + beside_ns, 1);
 }
 
 StepModel StepModel::scaled(std::int64_t percent) const {
@@ -28,6 +44,7 @@ StepModel StepModel::scaled(std::int64_t percent) const {
   model.terms = cost::scaled(terms, percent);
   for (DecodeRegime& regime : model.decode_regimes) regime.terms = cost::scaled(regime.terms, percent);
   model.step_overhead_ns = step_overhead_ns * percent / 100;
+  model.swap_block_ns = swap_block_ns * percent / 100;
   return model;
 }
 

@@ -40,7 +40,11 @@ struct DecodeRegime {
 struct StepModel {
   StepTerms terms;
   std::vector<DecodeRegime> decode_regimes;  // ascending by from_sequences
+  // A step that has both computes its prompts and then its decodes, each with its own constant, as the
+  // engines of 2023 did (vLLM before V1, text-generation-inference); else all in one pass.
+  bool separate_passes = false;
   std::int64_t step_overhead_ns = 0;    // between two steps: plan, commit, text
+  std::int64_t swap_block_ns = 100'000;  // one KV block, one way between the pool and the host, beside the step
   std::int64_t ingest_ns = 0;           // request received to submit
   std::int64_t ingest_token_ps = 0;     // of these, a prompt token: tokenising
   std::int64_t egress_ns = 0;           // commit to the client's eyes
