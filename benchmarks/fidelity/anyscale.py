@@ -6,7 +6,8 @@ Its two peculiarities are switched on: the naive server runs every batch to the 
 tokens/s counts prompts. Beside it what the blog does not show: batches that stop at their own longest, and output alone.
 
 Assumed, not measured: Hugging Face kernels take 1.25 times as long as FasterTransformer's, reserving ones of 2023 twice
-as long, and a paged step has 5 ms of host time.
+as long, and a paged step has 5 ms of host time. The continuous engines of 2023 computed prompts and decodes in passes of
+their own (vLLM before V1; TGI), each with its constant.
 """
 
 import statistics
@@ -28,8 +29,9 @@ def engines(cap, load):
     yield "naive", [*static, "--pace", 125, "--allowed-tokens", longest, "--no-early-return"]
     yield "static to each batch's longest", [*static, "--pace", 125]
     yield "FasterTransformer-like", static
-    yield "reserving", ["--preset", "orca", "--pace", 200, "--kv-tokens", QUOTA[cap], "--step-tokens", QUOTA[cap]]
-    yield "paged", ["--preset", "vllm", "--prefill", "whole", "--step-tokens", QUOTA[cap], "--step-overhead", "5ms"]
+    yield "reserving", ["--preset", "orca", "--separate-passes", "--pace", 200, "--kv-tokens", QUOTA[cap], "--step-tokens", QUOTA[cap]]
+    yield "paged", ["--preset", "vllm", "--prefill", "whole", "--separate-passes", "--step-tokens", QUOTA[cap],
+                    "--step-overhead", "5ms"]
 
 
 def run(cap):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The simulator against our own engine: calibrate once, serve six workloads for real, simulate the same arrivals.
 
-    benchmarks/fidelity/own_engine.py [--rounds 2] [--requests 120] [MODEL]
+    benchmarks/fidelity/own_engine.py [--rounds 2] [--requests 120] [MODEL]    about a quarter of an hour
+    benchmarks/fidelity/own_engine.py --short                                  a few minutes: whether all of it runs
 
 The server and the load generator share this machine, so the figures are only worth something on a quiet one; the spread of the
 real rounds stands beside them. Latencies of real runs count from when a request was due.
@@ -77,7 +78,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--requests", type=int, default=120)
     parser.add_argument("--seconds", type=int, default=25, help="of calibration")
+    parser.add_argument("--short", action="store_true", help="one round of 16 requests: says nothing about fidelity")
     options = parser.parse_args()
+    if options.short:
+        options.rounds, options.requests, options.seconds = 1, 16, 10
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder) / "calibration.json"
         print(common.run("calibrate", options.model, "--seconds", options.seconds, "--max-seqs", SEATS, "--step-tokens",
@@ -85,12 +89,14 @@ def main():
         # The knee: what the engine serves when everybody is there at once.
         burst = simulated(profile, ["--arrivals", "at-once", *LENGTHS], options.requests, KV)
         knee = burst["request_throughput"]
+        print(f"knee: {knee:.2f} requests/s", flush=True)
         rows = []
         for name, load, kv_tokens in workloads(knee):
             with Server(options.model, kv_tokens) as server:
                 runs = [real(server.url, load, options.requests) for _ in range(options.rounds)]
             simulation = simulated(profile, load, options.requests, kv_tokens)
             rows.append([name, *[off(runs, simulation, key) for key in KEYS], simulation["preemptions"]])
+            print(f"{name}: {runs[0]['completed']} requests in {runs[0]['duration']:.0f} s", flush=True)
         common.table(["workload", *KEYS, "preemptions simulated"], rows)
 
 

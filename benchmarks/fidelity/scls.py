@@ -45,7 +45,7 @@ def compare(instances, seconds):
     rows = []
     for preset in LADDER:
         result = common.simulate(*load(instances, seconds), "--fleet", preset, "--max-batch", LARGEST.get(preset, 12),
-                                 "--slice-tokens", 128)
+                                 *([] if preset == "sls" else ["--slice-tokens", 128]))
         base = base or result["request_throughput"]
         rows.append(row(preset, result, base))
     for name, settings in (("ILS, 22 seats, reserving", ["--preset", "orca", "--max-seqs", 22]),

@@ -52,7 +52,9 @@ client::Call Load::call_of(const workload::Arrival& arrival) const {
   RequestBody body = options_.body;
   body.max_tokens = prompts_.max_tokens(arrival);
   const workload::ClassOfWork& work = source_.classes()[arrival.class_index];
-  if (options_.send_priority) body.priority = work.priority;
+  if (work.priority != 0) body.priority = work.priority;
+  if (work.deadline_ns > 0) body.timeout_ms = std::max<std::int64_t>(work.deadline_ns / 1'000'000, 1);
+  if (options_.send_guesses) body.expected_tokens = std::min(arrival.guessed_tokens, body.max_tokens);
   client::Call call;
   call.path = path_of(body.route);
   if (!source_.tenants().empty()) {

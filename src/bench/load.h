@@ -29,7 +29,7 @@ struct LoadOptions {
   std::int32_t most_in_flight = 0;     // 0: no limit
   std::int64_t stop_sending_ns = 0;    // nobody is sent from then on; 0: until the workload ends
   bool keep_text = false;
-  bool send_priority = false;          // of the class
+  bool send_guesses = false;           // of each answer's length, as `expected_tokens`
   std::map<std::string, std::string> tenant_keys;  // API keys; a tenant without one is only named
 };
 

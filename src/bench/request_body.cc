@@ -43,6 +43,8 @@ std::string write_body(const RequestBody& body, const Prompt& prompt) {
   if (body.exact_length) object.field("ignore_eos", true).field("min_tokens", body.max_tokens);
   if (body.seed) object.field("seed", *body.seed);
   if (body.priority) object.field("priority", *body.priority);
+  if (body.timeout_ms) object.field("timeout_ms", *body.timeout_ms);
+  if (body.expected_tokens) object.field("expected_tokens", *body.expected_tokens);
   if (!body.user.empty()) object.field("user", body.user);
   if (body.extra_json.size() > 2) {
     out += ',';

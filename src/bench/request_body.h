@@ -28,6 +28,9 @@ struct RequestBody {
   double temperature = 0;
   std::optional<std::int64_t> seed;
   std::optional<std::int32_t> priority;
+  // Fields of this project's servers; others pass them over or refuse them.
+  std::optional<std::int64_t> timeout_ms;
+  std::optional<std::int32_t> expected_tokens;
   std::string user;  // the tenant
   std::string extra_json;  // further members, an object; empty: none
 };

@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/progress_line.h"
 #include "cli/scheduler_options.h"
+#include "cli/simulate_job.h"
 #include "cli/simulate_report.h"
 #include "cli/workload_options.h"
 #include "cost/profile.h"
@@ -28,6 +29,8 @@ struct AdviseOptions {
   std::string on;
   std::string slo;
   std::string html;
+  std::int32_t allowed_tokens = 0;
+  std::vector<std::int32_t> instances{1, 2, 4, 8};
 };
 
 // Enough for a p99, few enough to simulate hundreds of times.
@@ -41,20 +44,36 @@ std::vector<std::int32_t> doubled(std::int32_t from, std::int32_t to) {
 
 std::string settings_of(const Tried& tried) {
   const scheduler::Limits& limits = tried.candidate.config.limits;
-  return fmt::format("--preset {} --step-tokens {} --max-seqs {}", tried.candidate.preset, limits.step_tokens,
-                     limits.max_seqs);
+  const scheduler::Boarding boarding = tried.candidate.config.choices.boarding;
+  std::string text = fmt::format("--preset {} --step-tokens {} --max-seqs {}", tried.candidate.preset,
+                                 limits.step_tokens, limits.max_seqs);
+  if (boarding == scheduler::Boarding::kSliced || boarding == scheduler::Boarding::kSlicedKeep) {
+    text += fmt::format(" --slice-tokens {}", tried.candidate.config.tuning.slice_tokens);
+  }
+  return text;
 }
 
-std::string command_of(const cost::Profile& profile, const Tried& tried) {
+// " x 4", and how requests are placed among them.
+std::string fleet_of(const Tried& tried) {
+  if (tried.candidate.instances == 1) return "";
+  return fmt::format(" x {}{}", tried.candidate.instances,
+                     tried.candidate.placement == fleet::Placement::kPrefixAware ? " by prefix" : "");
+}
+
+std::string serve_of(const cost::Profile& profile) {
+  return profile.serve.empty() ? "paternoster serve MODEL" : profile.serve;
+}
+
+std::string command_of(const AdviseOptions& options, const cost::Profile& profile, const Tried& tried) {
   const scheduler::Limits& limits = tried.candidate.config.limits;
-  return fmt::format("{} {} --kv-tokens {}", profile.serve.empty() ? "paternoster serve MODEL" : profile.serve,
-                     settings_of(tried), std::int64_t{limits.num_blocks} * limits.block_size);
+  return fmt::format("{} {} --kv-tokens {}{}", serve_of(profile), settings_of(tried),
+                     std::int64_t{limits.num_blocks} * limits.block_size, serve_flags(options.scheduler));
 }
 
 void print_tried(const char* what, const Tried& tried) {
   fmt::print("{:<12} {:<52} goodput {:.3g} requests/s; at this load {:.1f} % within the SLO, TTFT p95 {}, ITL p95 {}, "
              "E2E mean {}\n",
-             what, settings_of(tried), tried.goodput, 100 * tried.attainment, duration_text(tried.ttft_p95_ns),
+             what, settings_of(tried) + fleet_of(tried), tried.goodput, 100 * tried.attainment, duration_text(tried.ttft_p95_ns),
              duration_text(tried.itl_p95_ns), duration_text(tried.mean_e2e_ns));
 }
 
@@ -86,28 +105,69 @@ void print_frontier(const Advice& advice) {
   }
 }
 
-void print_advice(const Advice& advice, const cost::Profile& profile, const workload::Description& workload) {
+void print_instances(const Advice& advice) {
+  const auto list = advice.by_instances();
+  if (list.size() < 2) return;
+  fmt::print("\nthe recommended settings on so many engines, each a machine like the profile's:\n");
+  for (const Tried* one : list) {
+    fmt::print("{:>9} goodput {:.3g} requests/s ({:.3g} an engine), at this load {:.1f} % within the SLO\n",
+               one->candidate.instances, one->goodput, one->goodput / one->candidate.instances, 100 * one->attainment);
+  }
+}
+
+void print_advice(const AdviseOptions& options, const Advice& advice, const cost::Profile& profile,
+                  const workload::Description& workload) {
   const Tried& best = advice.tried.front();
   fmt::print("{} on {}, {:.3g} requests/s; {} settings tried in {} simulations\n\n", workload_text(workload),
              profile.name, advice.rate, advice.tried.size(), advice.simulations);
-  if (advice.most_live <= 1) {
-    fmt::print("No request ever overlaps another: nothing is batched, and the simplest setting is as good as any.\n\n"
-               "    {}\n",
-               profile.serve.empty() ? "paternoster serve MODEL" : profile.serve);
+  if (best.most_live <= 1) {
+    fmt::print("One user never overlaps another: nothing is batched, and the simplest setting is as good as any.\n\n"
+               "    {}\n", serve_of(profile));
     print_tried("any", best);
     return;
   }
   if (!best.meets_objectives) {
     fmt::print("No setting that was tried meets the SLO at this load; the nearest:\n\n");
   }
-  fmt::print("    {}\n\n", command_of(profile, best));
+  const std::int32_t instances = best.candidate.instances;
+  fmt::print("    {}\n{}\n", command_of(options, profile, best),
+             instances == 1 ? "" : fmt::format("    on each of {} machines, requests to {}\n", instances,
+                                               best.candidate.placement == fleet::Placement::kPrefixAware
+                                                   ? "whoever knows their prefix" : "the least loaded"));
   print_tried("recommended", best);
   if (advice.runner_up > 0) {
     const Tried& second = advice.tried[advice.runner_up];
     print_tried("runner-up", second);
     fmt::print("why: {}\n", reason(best, second));
   }
+  print_instances(advice);
   print_frontier(advice);
+}
+
+Result<std::vector<simulator::Candidate>> candidates(const AdviseOptions& options, const cost::Profile& profile,
+                                                     bool shares_content) {
+  std::vector<std::string> presets = options.scheduler.presets;
+  if (presets.empty()) {
+    for (const scheduler::Preset& preset : scheduler::presets()) presets.emplace_back(preset.name);
+    // The usual one first: what is no better than it is not recommended over it.
+    std::ranges::stable_partition(presets, [](const std::string& name) { return name == scheduler::kDefaultPreset; });
+  }
+  if (const auto unread = unread_setting(options.scheduler, presets)) {
+    return failure(ErrorCode::kInvalidArgument, *unread);
+  }
+  std::vector<simulator::Candidate> list;
+  std::optional<Error> refused;
+  for (const std::string& preset : presets) {
+    auto config = configure(options.scheduler, preset, profile);
+    if (!config) {
+      refused = config.error();
+      continue;  // a choice that was given need not go with every preset
+    }
+    config->limits.prefix_cache &= shares_content;
+    list.push_back({preset, *config});
+  }
+  if (list.empty()) return std::unexpected(*refused);
+  return list;
 }
 
 Result<simulator::AdviceRequest> prepare(const AdviseOptions& options, const cost::Profile& profile) {
@@ -121,21 +181,16 @@ Result<simulator::AdviceRequest> prepare(const AdviseOptions& options, const cos
   if (!workload) return std::unexpected(workload.error());
   request.workload = std::move(*workload);
   if (!options.workload.requests) request.workload.count = std::min(request.workload.count, kUsualRequests);
-  request.presets = options.scheduler.presets;
-  if (request.presets.empty()) {
-    for (const scheduler::Preset& preset : scheduler::presets()) request.presets.emplace_back(preset.name);
-    // The usual one first: what is no better than it is not recommended over it.
-    std::ranges::stable_partition(request.presets,
-                                  [](const std::string& name) { return name == scheduler::kDefaultPreset; });
-  }
-  auto config = configure(options.scheduler, request.presets.front(), profile);
-  if (!config) return std::unexpected(config.error());
-  request.options.config = *config;
-  request.options.config.limits.prefix_cache &=
-      request.workload.prefix_tokens > 0 || (request.workload.trace && request.workload.trace->block_tokens > 0);
+  auto presets = candidates(options, profile, shares_content(request.workload));
+  if (!presets) return std::unexpected(presets.error());
+  request.presets = std::move(*presets);
   request.options.model = profile.model;
+  request.options.allowed_tokens = options.allowed_tokens;
+  request.options.guesses = options.workload.guesses;
+  request.instances = options.instances;
   if (!options.scheduler.step_tokens) request.step_tokens = doubled(64, 4096);
   if (!options.scheduler.max_seqs) request.seats = doubled(4, 256);
+  if (!options.scheduler.slice) request.slice_tokens = doubled(32, 1024);
   return request;
 }
 
@@ -151,13 +206,15 @@ int run_advise(const AdviseOptions& options) {
   const auto advice = simulator::advise(*request);
   progress.clear();
   if (!advice) return fail("advise", advice.error());
-  print_advice(*advice, *profile, request->workload);
+  print_advice(options, *advice, *profile, request->workload);
   if (options.html.empty()) return 0;
   std::ofstream out(options.html, std::ios::binary);
   const Tried& best = advice->tried.front();
+  const Tried& second = advice->tried[advice->runner_up];
   out << report::to_html(advise_report(
       fmt::format("{} on {}, SLO {}", workload_text(request->workload), profile->name, options.slo), *advice,
-      command_of(*profile, best), settings_of(best), settings_of(advice->tried[advice->runner_up])));
+      command_of(options, *profile, best) + fleet_of(best), settings_of(best) + fleet_of(best),
+      settings_of(second) + fleet_of(second)));
   out.close();
   return out ? 0 : fail("advise", {ErrorCode::kUnavailable, "cannot write " + options.html});
 }
@@ -170,10 +227,20 @@ int advise(int argc, char** argv) {
   app.add_option("--slo", options.slo, "objectives: ttft=1s,itl=80ms@p95 (ttft, tpot, itl, e2e)")->required();
   app.add_option("--on", options.on, "the engine: a calibration file or a published profile")->required();
   app.add_option("--html", options.html, "report with the frontier, into this file");
+  app.add_option("--allowed-tokens", options.allowed_tokens,
+                 "max_tokens that clients ask for; otherwise just what the answer has")
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--instances", options.instances,
+                 "numbers of engines to try, ascending: 1,2,4,8; settings are searched on the first")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 256));
   add_workload_options(app, options.workload);
   add_scheduler_options(app, options.scheduler);
   try {
     app.parse(argc, argv);
+    if (std::ranges::adjacent_find(options.instances, std::ranges::greater_equal{}) != options.instances.end()) {
+      throw CLI::ValidationError("--instances: numbers must ascend");
+    }
   } catch (const CLI::ParseError& error) {
     return fail_call(app, error);
   }

@@ -24,6 +24,8 @@ using bench::BenchRun;
 using bench::SweepPoint;
 using workload::Arrivals;
 
+constexpr double kUsualPrecision = 0.05;  // of --find-limit
+
 bool is_closed(const workload::Description& work) {
   return work.arrivals && work.arrivals->kind == Arrivals::Kind::kClosed;
 }
@@ -31,9 +33,8 @@ bool is_closed(const workload::Description& work) {
 // Enough requests for the duration: as many as come in it, or no end of them.
 void fill_duration(workload::Description& work, std::int64_t duration_ns, bool counted) {
   if (duration_ns == 0 || counted || !work.arrivals) return;
-  const double seconds = static_cast<double>(duration_ns) / 1e9;
-  work.count = is_closed(work) ? std::size_t{1} << 40
-                               : static_cast<std::size_t>(std::max(std::ceil(work.rate * seconds), 1.0));
+  const double come = std::ceil(workload::expected_count(*work.arrivals, work.rate, duration_ns));
+  work.count = is_closed(work) ? std::size_t{1} << 40 : static_cast<std::size_t>(std::max(come, 1.0));
 }
 
 class Bench {
@@ -82,12 +83,16 @@ Result<BenchRun> Bench::run_at(const workload::Description& work, const std::str
 
 Settings Bench::settings(const workload::Description& work) const {
   const WorkloadOptions& flags = options_.workload;
+  const auto lengths_text = [&](const std::optional<std::string>& given, const std::string& usual) {
+    return flags.trace.empty() ? given.value_or(usual) : "of the trace";
+  };
   Settings all{{"server", to_string(session_.options().server.url)},
                {"model", session_.model()},
                {"route", options_.route},
                {"workload", workload_text(work)},
-               {"prompt lengths", options_.prompts.empty() ? flags.input : "of " + options_.prompts},
-               {"answer lengths", flags.output},
+               {"prompt lengths", options_.prompts.empty() ? lengths_text(flags.input, flags.usual_input)
+                                                           : "of " + options_.prompts},
+               {"answer lengths", lengths_text(flags.output, flags.usual_output)},
                {"prompt tokens known from", session_.prompt_source()},
                {"warm-up", fmt::format("{} requests", options_.warm_up)},
                {"seed", std::to_string(flags.seed)}};
@@ -192,7 +197,9 @@ Result<int> Bench::run_sweep() {
 Result<int> Bench::find_limit() {
   std::vector<SweepPoint> points;
   std::optional<Error> broken;
-  const auto limit = bench::find_limit(work_.rate, options_.precision, [&](double rate) {
+  const double first = work_.arrivals ? work_.rate : work_.trace->rate() * work_.speed;
+  const double precision = options_.precision.value_or(kUsualPrecision);
+  const auto limit = bench::find_limit(first, precision, [&](double rate) {
     if (broken || session_.interrupted()) return false;
     auto run = run_at(at_load(rate), fmt::format("{:.3g}/s", rate));
     if (!run) {
@@ -210,12 +217,26 @@ Result<int> Bench::find_limit() {
   fmt::print("{}", sweep_text(points, false));
   if (limit) {
     fmt::print("The highest rate that meets {} is {:.3g} requests/s (to within {:.1f} %).\n", options_.slo, *limit,
-               100 * options_.precision);
+               100 * precision);
   } else {
-    fmt::print("No rate down to {:.3g} requests/s meets {}.\n", work_.rate / 64, options_.slo);
+    fmt::print("No rate down to {:.3g} requests/s meets {}.\n", first / 64, options_.slo);
   }
   if (auto written = write_sweep(points); !written) return std::unexpected(written.error());
   return limit ? 0 : 1;
+}
+
+// Priorities and deadlines of classes are sent in fields that OpenAI's API has not.
+Result<void> check_plain(const BenchOptions& options, const workload::Description& work) {
+  for (const workload::ClassOfWork& one : work.classes) {
+    if (options.plain && (one.priority != 0 || one.deadline_ns > 0)) {
+      return failure(ErrorCode::kInvalidArgument,
+                     "--plain leaves out the fields that the priority and deadline of class '" + one.name + "' need");
+    }
+    if (one.deadline_ns > 0 && one.deadline_ns < 1'000'000) {
+      return failure(ErrorCode::kInvalidArgument, "the deadline of class '" + one.name + "' is below a millisecond");
+    }
+  }
+  return {};
 }
 
 Result<int> measure_server(const BenchOptions& options) {
@@ -226,6 +247,7 @@ Result<int> measure_server(const BenchOptions& options) {
   if (options.find_limit && is_closed(*work)) {
     return failure(ErrorCode::kInvalidArgument, "--find-limit searches a rate: closed arrivals have none");
   }
+  if (auto plain = check_plain(options, *work); !plain) return std::unexpected(plain.error());
   const bool counted = options.duration.empty();
   fill_duration(*work, wanted->load.stop_sending_ns, counted);
   if (auto source = workload::Source::create(*work); !source) return std::unexpected(source.error());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <limits>
 
@@ -45,7 +46,6 @@ void add_run_options(CLI::App& app, BenchOptions& options) {
       ->group(kRun);
   app.add_option("--temperature", options.temperature)->check(CLI::Range(0.0, 2.0))->group(kRun);
   app.add_flag("--natural-length", options.natural_length, "let answers end by themselves")->group(kRun);
-  app.add_flag("--priorities", options.priorities, "send each class's priority")->group(kRun);
   app.add_option("--tenant-key", options.tenant_keys, "NAME=KEY: a tenant's API key; may be given again")->group(kRun);
   app.add_flag("--check-counts", options.check_counts, "tokenize answers again (/tokenize) and compare with usage")
       ->group(kRun);
@@ -73,6 +73,32 @@ void add_result_options(CLI::App& app, BenchOptions& options) {
 
 std::unexpected<Error> bad(std::string message) {
   return failure(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+// What goes together, and flags that nothing would read.
+void check_together(const CLI::App& app, const BenchOptions& options) {
+  const WorkloadOptions& work = options.workload;
+  const struct {
+    bool wrong;
+    const char* what;
+  } rules[] = {
+      {options.find_limit && options.slo.empty(), "--find-limit needs --slo"},
+      {options.find_limit && !options.sweep.empty(), "either --find-limit or --sweep"},
+      {!std::ranges::is_sorted(options.sweep), "--sweep: loads must be ascending"},
+      {!options.sweep.empty() && options.sweep.front() <= 0, "--sweep: loads are above zero"},
+      {!options.sweep.empty() && (work.rate || work.speed), "--sweep sets the rate: no --rate and --speed beside it"},
+      {options.precision && !options.find_limit, "--precision says nothing without --find-limit"},
+      {!options.overlays.empty() && options.html.empty(), "--overlay says nothing without --html"},
+      {!options.duration.empty() && app.count("--requests") > 0, "either --duration or --requests"},
+      {!options.prompts.empty() && (work.input || work.prefix_tokens > 0),
+       "--prompts brings its own texts: no --input and --prefix-tokens beside it"},
+      {options.plain && work.guesses, "--guesses is a field of this project's own, which --plain leaves out"},
+      {!options.tenant_keys.empty() && work.tenants.empty() && work.trace.empty(),
+       "--tenant-key says nothing without --tenant or a trace that has tenants"},
+  };
+  for (const auto& rule : rules) {
+    if (rule.wrong) throw CLI::ValidationError(rule.what);
+  }
 }
 
 Result<void> read_tenant_keys(const BenchOptions& options, bench::LoadOptions& load) {
@@ -113,8 +139,8 @@ ParsedBench parse_bench(int argc, const char* const* argv) {
   ParsedBench parsed;
   BenchOptions& options = parsed.options;
   options.workload.requests = 100;
-  options.workload.input = "lognormal:128:0.6:1000";
-  options.workload.output = "lognormal:64:0.6:400";
+  options.workload.usual_input = "lognormal:128:0.6:1000";
+  options.workload.usual_output = "lognormal:64:0.6:400";
   CLI::App app("Measures any OpenAI-compatible server. `paternoster bench compare A.json B.json` tells what differs\n"
                "between two results by more than chance.",
                "paternoster bench");
@@ -124,19 +150,15 @@ ParsedBench parse_bench(int argc, const char* const* argv) {
   add_result_options(app, options);
   try {
     app.parse(argc, argv);
-    if (options.find_limit && options.slo.empty()) throw CLI::ValidationError("--find-limit needs --slo");
-    if (options.find_limit && !options.sweep.empty()) throw CLI::ValidationError("either --find-limit or --sweep");
-    if (!std::ranges::is_sorted(options.sweep)) throw CLI::ValidationError("--sweep: loads must be ascending");
-    if (!options.sweep.empty() && options.sweep.front() <= 0) {
-      throw CLI::ValidationError("--sweep: loads are above zero");
-    }
+    check_together(app, options);
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = fail_call(app, error);
     return parsed;
   }
   // A trace is played whole and a duration is filled unless a number was given.
   const bool counted = app.get_option("--requests")->count() > 0;
-  if (!counted && !options.workload.trace.empty()) options.workload.requests.reset();
+  const bool ramps = options.workload.arrivals.starts_with("ramp:");  // as many as come in it
+  if (!counted && (!options.workload.trace.empty() || ramps)) options.workload.requests.reset();
   return parsed;
 }
 
@@ -153,7 +175,7 @@ Result<bench::SessionOptions> session_options(const BenchOptions& options) {
   session.load.body.continuous_usage = !options.plain;
   session.load.body.temperature = options.temperature;
   session.load.most_in_flight = options.max_in_flight;
-  session.load.send_priority = options.priorities;
+  session.load.send_guesses = options.workload.guesses;
   session.prompts_file = options.prompts;
   session.warm_up = options.warm_up;
   session.check_counts = options.check_counts;

@@ -25,14 +25,13 @@ struct BenchOptions {
   bool natural_length = false;
   bool plain = false;
   double temperature = 0;
-  bool priorities = false;
   std::vector<std::string> tenant_keys;
   std::string extra_body;
   std::string timeout = "300s";
   bool check_counts = false;
   std::vector<double> sweep;       // rates, or streams of a closed loop
   bool find_limit = false;
-  double precision = 0.05;
+  std::optional<double> precision;
   std::string label;
   std::string json;
   std::string records;

@@ -91,7 +91,8 @@ Settings limits_of(const CompareOptions& options) {
   if (options.max_len) all.emplace_back("context", std::to_string(*options.max_len));
   if (options.kv_tokens) all.emplace_back("KV tokens", std::to_string(*options.kv_tokens));
   if (!options.workload.trace.empty()) {
-    all.emplace_back("trace", fmt::format("{} x {:.3g} speed", options.workload.trace, options.workload.speed));
+    all.emplace_back("trace", fmt::format("{} x {:.3g} speed", options.workload.trace,
+                                                options.workload.speed.value_or(1)));
   }
   return all;
 }

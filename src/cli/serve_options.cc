@@ -14,6 +14,7 @@
 
 #include "cli/duration_option.h"
 #include "cli/failure.h"
+#include "cli/setting_rules.h"
 #include "kernels/attention.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
@@ -149,7 +150,8 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
       ->check(CLI::Range(1, kMostInt));
   add_duration(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s", true);
   add_duration(app, "--promotion", tuning.promotion_ns,
-               "orders shortest, multilevel: a wait after which nobody new is preferred", true);
+               "orders shortest, deadline, multilevel: a wait after which nobody new is preferred", true);
+  add_duration(app, "--quantum", tuning.quantum_ns, "order multilevel: steps of the highest level: 100ms", true);
 }
 
 void add_instances(CLI::App& app, ServeOptions& options) {
@@ -208,31 +210,11 @@ bool swaps(const ServeOptions& options) {
 
 // A setting that no choice reads would be believed to do something: it is refused. None: all is well.
 std::optional<std::string> unread_setting(const CLI::App& app, const ServeOptions& options) {
-  using scheduler::Boarding;
-  using scheduler::Order;
   const auto choices = scheduler::choose(options.preset, options.choices);
   if (!choices) return choices.error().message;
-  const Boarding boarding = choices->boarding;
-  const bool sliced = boarding == Boarding::kSliced || boarding == Boarding::kSlicedKeep;
-  const bool guesses = choices->speculation != scheduler::Speculation::kOff;
-  const bool promotes = choices->order == Order::kShortest || choices->order == Order::kMultilevel;
-  const struct {
-    const char* flag;
-    bool read;
-    const char* needs;
-  } rules[] = {
-      {"--itl-target", choices->prefill == scheduler::Prefill::kLatencyTarget, "--prefill latency_target"},
-      {"--window", boarding == Boarding::kWindow, "--boarding window"},
-      {"--window-seqs", boarding == Boarding::kWindow, "--boarding window"},
-      {"--swap-memory", swaps(options), "--relief swap"},
-      {"--slice-tokens", sliced, "--boarding sliced"},
-      {"--ageing", choices->order == Order::kPriority, "--order priority"},
-      {"--promotion", promotes, "--order shortest"},
-      {"--speculate-tokens", guesses, "--speculate ngram"},
-      {"--speculate-seqs", guesses, "--speculate ngram"},
-  };
-  for (const auto& rule : rules) {
-    if (app.count(rule.flag) > 0 && !rule.read) {
+  for (const SettingRule& rule : setting_rules(*choices)) {
+    const CLI::Option* option = app.get_option_no_throw(std::string(rule.flag));
+    if (option != nullptr && option->count() > 0 && !rule.read) {
       return fmt::format("{} has an effect only with {}, or a preset that has it", rule.flag, rule.needs);
     }
   }

@@ -32,7 +32,7 @@ Result<simulator::Options> simulator_options(const Job& job, const std::string& 
   options.model = job.profile.model;
   options.objectives = job.objectives;
   options.allowed_tokens = job.options.allowed_tokens;
-  options.guesses = job.options.guesses;
+  options.guesses = job.options.workload.guesses;
   options.faults = job.faults;
   options.check_invariants = job.options.check_invariants;
   return options;

@@ -13,18 +13,26 @@
 #include "cli/simulate_report.h"
 #include "fleet/presets.h"
 #include "measure/summary_json.h"
+#include "simulator/bands.h"
 #include "simulator/fleet_simulation.h"
 
 namespace paternoster::cli {
 namespace {
+
+constexpr std::int32_t kUsualSlice = 128;
+
+std::string verdict_text(const Job& job, const simulator::FleetOutcome& outcome) {
+  return simulator::to_string(simulator::Verdict{outcome.overloaded(), outcome.summary.meets_objectives()},
+                              !job.objectives.empty());
+}
 
 Result<simulator::FleetOptions> fleet_options(const Job& job) {
   const SimulateOptions& given = job.options;
   simulator::FleetOptions options;
   fleet::Limits limits;
   limits.instances = given.instances;
-  limits.slice_tokens = given.slice_tokens;
-  limits.max_batch = given.max_batch;
+  limits.slice_tokens = given.scheduler.slice.value_or(kUsualSlice);
+  limits.max_batch = given.max_batch.value_or(limits.max_batch);
   if (given.interval) {
     const auto interval = parse_duration(*given.interval);
     if (!interval) return std::unexpected(interval.error());
@@ -47,6 +55,7 @@ Result<simulator::FleetOptions> fleet_options(const Job& job) {
   options.fleet.memory.kv_tokens = given.scheduler.kv_tokens.value_or(job.profile.kv_tokens);
   options.objectives = job.objectives;
   options.allowed_tokens = given.allowed_tokens;
+  options.guesses = given.workload.guesses;
   options.returns_early = given.returns_early;
   options.faults = job.faults;
   return options;
@@ -62,6 +71,7 @@ void print_fleet(const Job& job, const simulator::FleetOutcome& outcome) {
              "engines were done {:.2f} s apart (standard deviation)\n",
              outcome.slices_per_request(), 100 * outcome.early_return_ratio(), stats.tokens_produced,
              stats.tokens_invalid, stats.tokens_padded, stats.tokens_reprefilled, outcome.completion_deviation_s());
+  fmt::print("{}\n", verdict_text(job, outcome));
 }
 
 Result<void> write_fleet_json(const Job& job, const simulator::FleetOutcome& outcome) {
@@ -84,7 +94,8 @@ Result<void> write_fleet_json(const Job& job, const simulator::FleetOutcome& out
       .field("tokens_padded", stats.tokens_padded)
       .field("tokens_prefilled", stats.tokens_prefilled)
       .field("tokens_reprefilled", stats.tokens_reprefilled)
-      .field("completion_deviation_s", outcome.completion_deviation_s());
+      .field("completion_deviation_s", outcome.completion_deviation_s())
+      .field("overloaded", outcome.overloaded());
   object.end();
   file->text() += '\n';
   return file->finish();
@@ -95,7 +106,7 @@ Result<void> write_fleet_html(const Job& job, const simulator::FleetOutcome& out
   if (job.options.html.empty()) return {};
   std::ranges::stable_sort(records, {}, &measure::RequestRecord::scheduled_ns);
   const SimulatedRun run{fmt::format("{} x {}", job.options.instances, job.options.fleet), &outcome.summary,
-                         &outcome.timeline, outcome.summary.meets_objectives() ? "every objective met" : "SLO missed"};
+                         &outcome.timeline, verdict_text(job, outcome)};
   auto file = LineFile::create(job.options.html);
   if (!file) return std::unexpected(file.error());
   file->text() = report::to_html(simulate_report(

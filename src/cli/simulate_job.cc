@@ -22,6 +22,7 @@ Result<Job> prepare_job(const SimulateOptions& options) {
   job.profile = std::move(*profile);
   job.profile.model = job.profile.model.scaled(options.pace_percent);
   cost::StepModel& model = job.profile.model;
+  model.separate_passes = options.separate_passes;
   if (auto set = set_duration(model.step_overhead_ns, options.step_overhead); !set) return std::unexpected(set.error());
   if (auto set = set_duration(model.ingest_ns, options.ingest); !set) return std::unexpected(set.error());
   if (auto set = set_duration(model.egress_ns, options.egress); !set) return std::unexpected(set.error());

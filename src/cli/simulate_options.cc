@@ -1,6 +1,7 @@
 #include "cli/simulate_options.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/failure.h"
 #include "cost/profile.h"
@@ -34,9 +35,6 @@ void add_fleet(CLI::App& app, SimulateOptions& options) {
   for (const fleet::Preset& preset : fleet::presets()) names += (names.empty() ? "" : ", ") + std::string(preset.name);
   app.add_option("--fleet", options.fleet, "many engines behind one planner: " + names)->group(group);
   app.add_option("--instances", options.instances, "engines of the fleet")->check(CLI::Range(1, 4096))->group(group);
-  app.add_option("--slice-tokens", options.slice_tokens, "iterations a slice, of fleets that slice")
-      ->check(CLI::Range(1, 1 << 20))
-      ->group(group);
   app.add_option("--max-batch", options.max_batch, "sequences of a static batch")
       ->check(CLI::Range(1, 1 << 16))
       ->group(group);
@@ -45,6 +43,46 @@ void add_fleet(CLI::App& app, SimulateOptions& options) {
       ->group(group);
   app.add_option("--interval", options.interval, "between two dispatches, or the least of the adaptive one")
       ->group(group);
+}
+
+struct FleetKind {
+  bool batches = false;  // its engines run static batches: no scheduler decides there
+  bool slices = false;
+};
+
+FleetKind kind_of(const std::string& preset) {
+  const auto config = fleet::config_of(preset, {.slice_tokens = 1});
+  if (!config) return {};
+  return {config->choices.batching != fleet::Batching::kSolo, config->limits.slice_tokens != fleet::kWholeRequest};
+}
+
+// Fills in what follows from what was given, and names what nothing would read; none: all is well.
+std::optional<std::string> check_together(SimulateOptions& options) {
+  if (options.fleet.empty() && options.instances > 1) options.fleet = "spread";
+  const bool fleet = !options.fleet.empty();
+  const auto [batches, slices] = kind_of(options.fleet);
+  SchedulerOptions& engine = options.scheduler;
+  const scheduler::ChoiceNames& named = engine.choices;
+  const bool chooses = !engine.presets.empty() || named.boarding || named.order || named.prefill || named.relief ||
+                       named.victim || engine.max_seqs || engine.step_tokens || !engine.prefix_cache;
+  const struct {
+    bool wrong;
+    const char* what;
+  } rules[] = {
+      {!batches && (options.max_batch || options.interval || !options.returns_early),
+       "--max-batch, --interval and --no-early-return say nothing without a --fleet of static batches"},
+      {batches && (chooses || options.workload.guesses || options.check_invariants),
+       "engines that run static batches have no scheduler: no preset, choices, seats, guesses and invariants there"},
+      {engine.presets.size() > 1 && fleet, "a fleet takes one preset"},
+      {fleet && !(options.perfetto.empty() && options.journal.empty()),
+       "--perfetto and --journal follow one engine, not a fleet"},
+      {fleet && !batches && options.check_invariants, "--check-invariants checks one engine, not a fleet"},
+  };
+  for (const auto& rule : rules) {
+    if (rule.wrong) return rule.what;
+  }
+  if (engine.presets.empty()) engine.presets = {std::string(scheduler::kDefaultPreset)};
+  return unread_setting(engine, engine.presets, slices);
 }
 
 }  // namespace
@@ -61,9 +99,10 @@ ParsedSimulate parse_simulate(int argc, const char* const* argv) {
   app.add_option("--allowed-tokens", options.allowed_tokens,
                  "max_tokens that clients ask for; otherwise just what the answer has")
       ->check(CLI::Range(1, 1 << 24));
-  app.add_flag("--guesses", options.guesses, "tell the scheduler a guess of each answer's length");
   app.add_option("--pace", options.pace_percent, "take so many percent of the profile's step times")
       ->check(CLI::Range(1, 100'000));
+  app.add_flag("--separate-passes", options.separate_passes,
+               "a step's prompts and decodes are computed one after the other, as the engines of 2023 did");
   app.add_option("--step-overhead", options.step_overhead, "host time between steps, instead of the profile's");
   app.add_option("--ingest", options.ingest, "from a request's arrival to the scheduler");
   app.add_option("--egress", options.egress, "from a token to its client");
@@ -77,8 +116,11 @@ ParsedSimulate parse_simulate(int argc, const char* const* argv) {
     parsed.exit_code = fail_call(app, error);
     return parsed;
   }
-  if (options.fleet.empty() && options.instances > 1) options.fleet = "spread";
-  if (options.scheduler.presets.empty()) options.scheduler.presets = {std::string(scheduler::kDefaultPreset)};
+  const std::optional<std::string> wrong = check_together(options);
+  if (wrong) {
+    std::fprintf(stderr, "paternoster simulate: %s\n", wrong->c_str());
+    parsed.exit_code = 2;
+  }
   return parsed;
 }
 

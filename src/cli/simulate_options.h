@@ -16,16 +16,15 @@ struct SimulateOptions {
   std::string on;  // a published profile, or a calibration file
   std::string slo;
   std::int32_t allowed_tokens = 0;
-  bool guesses = false;
   std::int32_t pace_percent = 100;
+  bool separate_passes = false;
   std::optional<std::string> step_overhead;
   std::optional<std::string> ingest;
   std::optional<std::string> egress;
   std::vector<std::string> faults;
   std::string fleet;  // a fleet preset; empty: one engine and no fleet
   std::int32_t instances = 1;
-  std::int32_t slice_tokens = 128;
-  std::int32_t max_batch = 12;
+  std::optional<std::int32_t> max_batch;
   std::optional<std::string> interval;
   bool returns_early = true;
   bool bands = true;

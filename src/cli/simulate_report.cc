@@ -41,6 +41,12 @@ void add_time_plots(report::Document& document, std::span<const SimulatedRun> ru
   }));
 }
 
+std::string slice_text(const simulator::Tried& tried) {
+  const scheduler::Boarding boarding = tried.candidate.config.choices.boarding;
+  const bool sliced = boarding == scheduler::Boarding::kSliced || boarding == scheduler::Boarding::kSlicedKeep;
+  return sliced ? std::to_string(tried.candidate.config.tuning.slice_tokens) : "";
+}
+
 }  // namespace
 
 report::Document simulate_report(const std::string& subtitle, std::span<const SimulatedRun> runs,
@@ -84,11 +90,12 @@ report::Document advise_report(const std::string& subtitle, const simulator::Adv
   document.parts.push_back(std::move(frontier));
   report::Table table;
   table.title = "All settings that were tried";
-  table.head = {"preset", "tokens a step", "seats", "goodput/s", "within the SLO, %", "TTFT p95", "ITL p95",
+  table.head = {"engines", "preset", "tokens a step", "seats", "slice", "goodput/s", "within the SLO, %", "TTFT p95", "ITL p95",
                 "E2E mean"};
   for (const simulator::Tried& one : advice.tried) {
     const scheduler::Limits& limits = one.candidate.config.limits;
-    table.rows.push_back({one.candidate.preset, std::to_string(limits.step_tokens), std::to_string(limits.max_seqs),
+    table.rows.push_back({std::to_string(one.candidate.instances), one.candidate.preset,
+                          std::to_string(limits.step_tokens), std::to_string(limits.max_seqs), slice_text(one),
                           fmt::format("{:.3g}", one.goodput), fmt::format("{:.1f}", 100 * one.attainment),
                           duration_text(one.ttft_p95_ns), duration_text(one.itl_p95_ns),
                           duration_text(one.mean_e2e_ns)});

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 
 #include "base/duration.h"
 
@@ -71,11 +72,40 @@ Result<workload::Tenant> parse_tenant(const std::string& text) {
   return tenant;
 }
 
+// A flag that nothing reads would be believed to do something.
+Result<void> refuse_unread(const WorkloadOptions& options, const workload::Description& description) {
+  const bool traced = description.trace != nullptr;
+  const bool own_times = traced && !description.arrivals;
+  const bool rated = description.arrivals && has_rate(*description.arrivals) && description.arrivals->mean_rate == 0;
+  const struct {
+    bool unread;
+    const char* what;
+  } rules[] = {
+      {!options.trace_format.empty() && !traced, "--trace-format says nothing without --trace"},
+      {options.speed && !own_times, "--speed scales the times of a trace: elsewhere say --rate"},
+      {options.rate && own_times, "--rate says nothing about a trace's own times: scale them with --speed, or give "
+                                  "--arrivals"},
+      {options.rate && !own_times && !rated, "--rate says nothing about arrivals at-once, closed and ramp"},
+      {traced && (options.input || options.output), "--input and --output say nothing about a trace, which has lengths"},
+      {options.prefix_count && options.prefix_tokens == 0, "--prefix-count says nothing without --prefix-tokens"},
+      {options.guess_sigma && !options.guesses, "--guess-sigma says nothing without --guesses"},
+  };
+  for (const auto& rule : rules) {
+    if (rule.unread) return failure(ErrorCode::kInvalidArgument, rule.what);
+  }
+  for (const std::string& text : options.classes) {
+    if (traced && (text.find(",input=") != std::string::npos || text.find(",output=") != std::string::npos)) {
+      return malformed(text, "a trace has lengths of its own: a class has no input= and output= then");
+    }
+  }
+  return {};
+}
+
 Result<void> describe_classes(const WorkloadOptions& options, workload::Description& description) {
   workload::ClassOfWork usual;
-  auto input = workload::parse_lengths(options.input);
+  auto input = workload::parse_lengths(options.input.value_or(options.usual_input));
   if (!input) return std::unexpected(input.error());
-  auto output = workload::parse_lengths(options.output);
+  auto output = workload::parse_lengths(options.output.value_or(options.usual_output));
   if (!output) return std::unexpected(output.error());
   usual.input = std::move(*input);
   usual.output = std::move(*output);
@@ -106,8 +136,8 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
       ->group(group);
   app.add_option("--arrivals", options.arrivals,
-                 "poisson, gamma:BURSTINESS, constant, burst:SIZE, diurnal:PERIOD:DEPTH, at-once, "
-                 "closed:STREAMS[:THINK]; with a trace: instead of its times")
+                 "poisson, gamma:BURSTINESS, constant, burst:SIZE, diurnal:PERIOD:DEPTH, ramp:FROM:TO:DURATION, "
+                 "at-once, closed:STREAMS[:THINK]; with a trace: instead of its times")
       ->group(group);
   app.add_option("--rate", options.rate, "requests a second, of arrivals that have one")->group(group);
   app.add_option("--input", options.input,
@@ -127,8 +157,9 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
       ->check(CLI::Range(1, 1 << 20))
       ->group(group);
   app.add_option("--seed", options.seed, "of everything that is drawn")->group(group);
+  app.add_flag("--guesses", options.guesses, "tell the scheduler a guess of each answer's length")->group(group);
   app.add_option("--guess-sigma", options.guess_sigma,
-                 "how far guesses of answer lengths are off: sigma of a log-normal factor")
+                 "how far these guesses are off: sigma of a log-normal factor")
       ->check(CLI::Range(0.0, 10.0))
       ->group(group);
 }
@@ -136,11 +167,11 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
 Result<workload::Description> describe_workload(const WorkloadOptions& options) {
   workload::Description description;
   description.seed = options.seed;
-  description.rate = options.rate;
-  description.speed = options.speed;
+  description.rate = options.rate.value_or(1);
+  description.speed = options.speed.value_or(1);
   description.prefix_tokens = options.prefix_tokens;
-  description.prefix_count = options.prefix_count;
-  description.guess_sigma = options.guess_sigma;
+  description.prefix_count = options.prefix_count.value_or(1);
+  description.guess_sigma = options.guess_sigma.value_or(0);
   if (!options.trace.empty()) {
     workload::TraceOptions how;
     if (!options.trace_format.empty()) {
@@ -153,12 +184,18 @@ Result<workload::Description> describe_workload(const WorkloadOptions& options) 
     description.count = trace->rows.size();
     description.trace = std::make_shared<const workload::Trace>(std::move(*trace));
   }
-  if (options.requests) description.count = *options.requests;
   if (!options.arrivals.empty() || !description.trace) {
     const auto arrivals = workload::parse_arrivals(options.arrivals.empty() ? "poisson" : options.arrivals);
     if (!arrivals) return std::unexpected(arrivals.error());
     description.arrivals = *arrivals;
+    if (arrivals->mean_rate > 0) {  // a ramp: as many as come in it
+      description.rate = arrivals->mean_rate;
+      description.count = static_cast<std::size_t>(
+          std::max(std::round(expected_count(*arrivals, description.rate, arrivals->period_ns)), 1.0));
+    }
   }
+  if (options.requests) description.count = *options.requests;
+  if (auto read = refuse_unread(options, description); !read) return std::unexpected(read.error());
   if (auto described = describe_classes(options, description); !described) {
     return std::unexpected(described.error());
   }
@@ -174,8 +211,17 @@ std::string workload_text(const workload::Description& description) {
       text += fmt::format(" ({} rows without an answer left out)", description.trace->left_out);
     }
   }
-  if (description.arrivals) text += fmt::format(", arrivals at {:.4g}/s", description.rate);
-  return text;
+  if (!description.arrivals) return text;
+  const workload::Arrivals& arrivals = *description.arrivals;
+  switch (arrivals.kind) {
+    case workload::Arrivals::Kind::kAtOnce: return text + ", all at once";
+    case workload::Arrivals::Kind::kClosed: return text + fmt::format(", {} streams", arrivals.streams);
+    case workload::Arrivals::Kind::kRamp:
+      return text + fmt::format(", arrivals from {:.4g}/s to {:.4g}/s in {}", arrivals.from * description.rate,
+                                (2 - arrivals.from) * description.rate,
+                                duration_text(static_cast<double>(arrivals.period_ns)));
+    default: return text + fmt::format(", arrivals at {:.4g}/s", description.rate);
+  }
 }
 
 }  // namespace paternoster::cli

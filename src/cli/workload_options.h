@@ -16,23 +16,26 @@ namespace paternoster::cli {
 struct WorkloadOptions {
   std::string trace;
   std::string trace_format;
-  double speed = 1;
+  std::optional<double> speed;
   std::optional<std::size_t> requests;
   std::string arrivals;
-  double rate = 1;
-  std::string input = "lognormal:200:0.8:8000";
-  std::string output = "lognormal:120:0.8:2000";
+  std::optional<double> rate;
+  std::optional<std::string> input;
+  std::optional<std::string> output;
+  std::string usual_input = "lognormal:200:0.8:8000";  // without a trace and --input
+  std::string usual_output = "lognormal:120:0.8:2000";
   std::vector<std::string> classes;
   std::vector<std::string> tenants;
   std::int32_t prefix_tokens = 0;
-  std::int32_t prefix_count = 1;
+  std::optional<std::int32_t> prefix_count;
   std::uint64_t seed = 0;
-  double guess_sigma = 0;
+  bool guesses = false;
+  std::optional<double> guess_sigma;
 };
 
 void add_workload_options(CLI::App& app, WorkloadOptions& options);
 
-// Reads the trace, if there is one.
+// Reads the trace, if there is one. The error names a flag that nothing would read.
 Result<workload::Description> describe_workload(const WorkloadOptions& options);
 
 // One line: "19366 requests of the azure trace x 2".

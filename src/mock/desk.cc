@@ -36,6 +36,7 @@ struct Desk::Guest {
 void Desk::take(const std::shared_ptr<Connection>& connection, api::Ask ask, std::string request_id) {
   const std::int64_t number = ++numbered_;
   const auto guest = std::make_shared<Guest>(context_, connection, std::move(ask));
+  guest->record.wish = guest->ask.wish;
   guest->record.number = number;
   guest->record.request_id = std::move(request_id);
   guest->record.arrived_ns = now_ns();

@@ -30,8 +30,8 @@ void raise_file_limit() {
 }
 
 void append_line(std::string& out, const MockRequest& request) {
-  JsonObject(out)
-      .field("number", request.number)
+  JsonObject line(out);
+  line.field("number", request.number)
       .field("request_id", request.request_id)
       .field("arrived_ns", request.arrived_ns)
       .field("seated_ns", request.seated_ns)
@@ -40,8 +40,12 @@ void append_line(std::string& out, const MockRequest& request) {
       .field("late_ns", request.late_ns)
       .field("prompt_tokens", request.prompt_tokens)
       .field("output_tokens", request.output_tokens)
-      .field("abandoned", request.abandoned)
-      .end();
+      .field("abandoned", request.abandoned);
+  // What was asked for beyond OpenAI's own fields.
+  if (request.wish.priority) line.field("priority", *request.wish.priority);
+  if (request.wish.timeout_ms) line.field("timeout_ms", *request.wish.timeout_ms);
+  if (request.wish.expected_tokens > 0) line.field("expected_tokens", request.wish.expected_tokens);
+  line.end();
   out += '\n';
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/standing.h"
 #include "base/result.h"
 #include "mock/options.h"
 
@@ -31,6 +32,7 @@ struct MockRequest {
   std::int32_t prompt_tokens = 0;
   std::int32_t output_tokens = 0;  // that left
   bool abandoned = false;          // the client went away first
+  api::Wish wish;                  // of fields beyond OpenAI's own
 };
 
 class MockServer {

@@ -3,7 +3,8 @@
 // here with the objectives' own percentiles.
 //
 // The search is greedy, not exhaustive: presets at the given limits first, then, from the best of them,
-// the step's tokens and the seats in turn. Everything that was tried is in the result.
+// the step's tokens, the seats and the slice's length in turn; then the fewest engines that meet the
+// objectives at the workload's own rate. Everything that was tried is in the result.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,9 @@
 
 #include "base/result.h"
 #include "measure/objective.h"
-#include "simulator/simulation.h"
+#include "simulator/trial.h"
 
 namespace paternoster::simulator {
-
-struct Candidate {
-  std::string preset;
-  scheduler::Config config;
-};
 
 struct Tried {
   Candidate candidate;
@@ -32,6 +28,7 @@ struct Tried {
   double ttft_p95_ns = 0;
   double itl_p95_ns = 0;
   double mean_e2e_ns = 0;
+  std::int32_t most_live = 0;  // requests under way at once
 };
 
 struct FrontierPoint {
@@ -43,20 +40,27 @@ struct FrontierPoint {
 
 struct Advice {
   std::vector<Tried> tried;  // best first
-  // The best with another preset (the same with other numbers is no alternative); else the second.
+  // The best with another preset on as many engines (the same with other numbers is no alternative); else
+  // the second.
   std::size_t runner_up = 0;
   std::vector<FrontierPoint> frontier;
   double rate = 0;           // the workload's own
-  std::int32_t most_live = 0;  // requests under way at once, at that rate, under the best
   std::uint64_t simulations = 0;
+
+  // The best one's settings on other numbers of engines, fewest first, itself included.
+  std::vector<const Tried*> by_instances() const;
 };
 
 struct AdviceRequest {
-  Options options;                  // config: the limits to start from; objectives
+  Options options;  // all but the configuration
   workload::Description workload;
-  std::vector<std::string> presets;
-  std::vector<std::int32_t> step_tokens;  // to try
+  std::vector<Candidate> presets;          // to start from
+  std::vector<std::int32_t> step_tokens;   // to try
   std::vector<std::int32_t> seats;
+  std::vector<std::int32_t> slice_tokens;  // of presets that board slices
+  // Numbers of engines, ascending: settings are searched on the first; between two of which the smaller
+  // misses the objectives and the larger meets them, the fewest that do are searched.
+  std::vector<std::int32_t> instances = {1};
   std::function<void(std::uint64_t simulations)> on_progress;
 };
 

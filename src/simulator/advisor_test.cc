@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
+#include "scheduler/presets.h"
 #include "simulator/bands.h"
 #include "simulator/fit_requests.h"
 
@@ -14,6 +16,12 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::int64_t kAdviceMs = 1'000'000;
+
+Candidate candidate_of(const char* preset, const Options& options) {
+  Candidate candidate{preset, options.config};
+  candidate.config.choices = *scheduler::choices_of(preset);
+  return candidate;
+}
 
 AdviceRequest request_of(const char* slo, double rate) {
   AdviceRequest request;
@@ -28,7 +36,7 @@ AdviceRequest request_of(const char* slo, double rate) {
   request.workload.rate = rate;
   request.workload.classes = {
       {"", 1, *workload::parse_lengths("uniform:50-300"), *workload::parse_lengths("uniform:5-60")}};
-  request.presets = {"vllm", "static"};
+  for (const char* preset : {"vllm", "static"}) request.presets.push_back(candidate_of(preset, request.options));
   request.step_tokens = {32, 256};
   request.seats = {2, 32};
   return request;
@@ -51,7 +59,7 @@ TEST(Advise, FindsThatMoreSeatsServeMore) {
 TEST(Advise, AShortGapAsksForASmallStep) {
   // A step of 64 tokens takes 13.2 ms, one of 32 less than 12.
   AdviceRequest request = request_of("itl=12500us@p99", 1);
-  request.presets = {"vllm"};  // closed batches need none: no prompt comes between their tokens
+  request.presets.pop_back();  // closed batches need none: no prompt comes between their tokens
   const auto advice = advise(request);
   ASSERT_TRUE(advice);
   EXPECT_EQ(advice->tried.front().candidate.config.limits.step_tokens, 32);
@@ -62,7 +70,54 @@ TEST(Advise, SeesThatNobodyEverMeetsAnother) {
   request.workload.arrivals = *workload::parse_arrivals("constant");
   const auto advice = advise(request);
   ASSERT_TRUE(advice);
-  EXPECT_EQ(advice->most_live, 1);
+  EXPECT_EQ(advice->tried.front().most_live, 1);
+}
+
+TEST(Advise, FindsTheFewestEnginesThatMeetTheObjectives) {
+  AdviceRequest request = request_of("ttft=1s,itl=80ms", 60);  // more than one engine serves
+  request.presets = {candidate_of("vllm", request.options)};
+  request.step_tokens = {};
+  request.seats = {};
+  request.instances = {1, 2, 4, 8, 16};
+  const auto advice = advise(request);
+  ASSERT_TRUE(advice) << advice.error().message;
+  const Tried& best = advice->tried.front();
+  EXPECT_TRUE(best.meets_objectives);
+  EXPECT_GT(best.candidate.instances, 1);
+  // One fewer was tried, or is the number that misses; no smaller number meets them.
+  const auto rows = advice->by_instances();
+  ASSERT_GE(rows.size(), 3u);
+  for (const Tried* one : rows) EXPECT_EQ(one->meets_objectives, one->candidate.instances >= best.candidate.instances);
+  const auto fewer = std::ranges::find(rows, best.candidate.instances - 1, [](const Tried* one) {
+    return one->candidate.instances;
+  });
+  EXPECT_NE(fewer, rows.end());
+  for (std::size_t at = 1; at < rows.size(); ++at) EXPECT_GE(rows[at]->goodput, rows[at - 1]->goodput);
+}
+
+TEST(Advise, TwoEnginesAreFasterThanOne) {
+  const AdviceRequest request = request_of("ttft=1s", 5);
+  Candidate candidate = candidate_of("vllm", request.options);
+  const auto alone = run_trial(request.options, request.workload, candidate, 1);
+  candidate.instances = 2;
+  const auto two = run_trial(request.options, request.workload, candidate, 1);
+  ASSERT_TRUE(alone && two);
+  EXPECT_EQ(two->summary.all.completed, alone->summary.all.completed);
+  EXPECT_LT(two->summary.all.e2e.mean(), alone->summary.all.e2e.mean());
+}
+
+TEST(Advise, TriesLengthsOfSlices) {
+  AdviceRequest request = request_of("e2e=20s", 2);
+  request.presets = {candidate_of("scls", request.options)};
+  request.step_tokens = {};
+  request.seats = {};
+  request.slice_tokens = {8, 16, 64};
+  const auto advice = advise(request);
+  ASSERT_TRUE(advice) << advice.error().message;
+  std::set<std::int32_t> tried;
+  for (const Tried& one : advice->tried) tried.insert(one.candidate.config.tuning.slice_tokens);
+  EXPECT_EQ(tried, (std::set<std::int32_t>{8, 16, 64, 128}));
+  for (const Tried& one : advice->tried) EXPECT_LE(one.goodput, advice->tried.front().goodput * 1.04);
 }
 
 TEST(Bands, SayWhetherTheVerdictFlips) {

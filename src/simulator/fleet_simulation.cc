@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "fleet/prefix_chain.h"
+#include "simulator/engine_request.h"
 
 namespace paternoster::simulator {
 namespace {
@@ -31,6 +32,8 @@ cost::StepLoad decode_load(std::int64_t sequences, std::int64_t context) {
 }
 
 }  // namespace
+
+bool FleetOutcome::overloaded() const { return is_overloaded(summary, waiting_at_last_arrival); }
 
 double FleetOutcome::completion_deviation_s() const {
   measure::Distribution times;
@@ -135,6 +138,7 @@ FleetOutcome FleetSimulation::run() {
   outcome.end_ns = recorder_->end_ns();
   outcome.last_arrival_ns = recorder_->last_arrival_ns();
   outcome.waiting_at_last_arrival = recorder_->waiting_at_last_arrival();
+  outcome.most_live = recorder_->most_live();
   return outcome;
 }
 
@@ -144,7 +148,6 @@ void FleetSimulation::arrive() {
   const std::uint64_t slot = recorder_->open(arrival);
   if (slot >= requests_.size()) {
     requests_.resize(slot + 1);
-    prompts_.resize(slot + 1);
     solos_.resize(slot + 1);
   }
   fleet::Request& request = requests_[slot];
@@ -152,11 +155,10 @@ void FleetSimulation::arrive() {
   request.id = RequestId{slot};
   request.prompt_tokens = arrival.input_tokens;
   request.max_tokens = std::max(options_.allowed_tokens, arrival.output_tokens);
-  if (options_.continuous && options_.engine.limits.prefix_cache) {
-    source_.write_prompt(arrival, prompts_[slot]);
-    request.prefix = fleet::prefix_chain(prompts_[slot], kChainBlock, kChainBlocks, 0);
-  } else {
-    prompts_[slot].assign(static_cast<std::size_t>(arrival.input_tokens), 0);
+  if (options_.continuous) {
+    const bool shares = options_.engine.limits.prefix_cache;
+    solos_[slot] = {engine_request(source_, arrival, slot, {options_.allowed_tokens, options_.guesses, shares}), {}, 0};
+    if (shares) request.prefix = fleet::prefix_chain(solos_[slot].asked.prompt, kChainBlock, kChainBlocks, 0);
   }
   events_.push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
   source_.take();
@@ -200,12 +202,14 @@ void FleetSimulation::send_solo(const fleet::Batch& batch, const fleet::Member& 
   const std::uint32_t at = batch.instance.value;
   Flight& flight = recorder_->flights()[slot];
   flight.record.instance = static_cast<std::int32_t>(at);
-  solos_[slot] = {batch.id, 0};
-  scheduler::Request request;
-  request.id = member.request;
-  request.prompt = prompts_[slot];
+  solos_[slot].batch = batch.id;
+  solos_[slot].produced = 0;
+  scheduler::Request request = solos_[slot].asked;
   request.prompt.resize(static_cast<std::size_t>(member.input_tokens), flight.token);  // what it has said so far
   request.max_tokens = member.most_tokens;
+  if (request.expected_tokens > 0) {
+    request.expected_tokens = std::clamp(request.expected_tokens - member.output_tokens, 1, request.max_tokens);
+  }
   take(instances_[at].engine->submit(now_ns_, std::move(request)));
   if (!instances_[at].engine->stepping()) begin_step(at);
 }

@@ -30,6 +30,7 @@ struct FleetOptions {
   scheduler::Config engine;   // continuous engines
   measure::Objectives objectives;
   std::int32_t allowed_tokens = 0;  // max_tokens of every request; 0: exactly what the answer has
+  bool guesses = false;             // continuous engines are told the workload's guess of each answer's length
   // False: static batches run all of their iterations although everybody has stopped, as a server that
   // pads every answer to one length does.
   bool returns_early = true;
@@ -45,7 +46,9 @@ struct FleetOutcome {
   std::int64_t end_ns = 0;
   std::int64_t last_arrival_ns = 0;
   std::int64_t waiting_at_last_arrival = 0;
+  std::int32_t most_live = 0;
 
+  bool overloaded() const;  // is_overloaded
   // Deviation over engines of when each was done with its last batch, in seconds: SCLS's measure of
   // balance.
   double completion_deviation_s() const;
@@ -80,8 +83,9 @@ class FleetSimulation {
     std::uint64_t generation = 0;
     bool dead = false;
   };
-  // A request that a continuous engine has: which batch of the fleet it is.
+  // A request for continuous engines: what they are asked, and which batch of the fleet it is.
   struct Solo {
+    scheduler::Request asked;
     fleet::BatchId batch;
     std::int32_t produced = 0;
   };
@@ -109,8 +113,7 @@ class FleetSimulation {
   std::unique_ptr<Recorder> recorder_;
   std::vector<Instance> instances_;
   std::vector<fleet::Request> requests_;             // on their way in, by slot
-  std::vector<std::vector<TokenId>> prompts_;        // by slot, where engines are continuous
-  std::vector<Solo> solos_;                          // by slot
+  std::vector<Solo> solos_;                          // by slot, where engines are continuous
   TimedQueue<What> events_;
   std::int64_t now_ns_ = 0;
   std::int64_t planned_for_ns_ = -1;  // a plan is due at this time already

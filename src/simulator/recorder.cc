@@ -6,6 +6,11 @@
 
 namespace paternoster::simulator {
 
+bool is_overloaded(const measure::Summary& summary, std::int64_t waiting_at_last_arrival) {
+  const auto total = static_cast<std::int64_t>(summary.all.total());
+  return summary.all.refused > 0 || waiting_at_last_arrival > std::max<std::int64_t>(8, total / 20);
+}
+
 Recorder::Recorder(const workload::Source& source, measure::Objectives objectives, std::int64_t egress_ns, Sink sink)
     : classes_(source.classes()),
       tenants_(source.tenants()),

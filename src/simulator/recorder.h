@@ -13,6 +13,10 @@
 
 namespace paternoster::simulator {
 
+// More came than was served: somebody was refused, or more than a twentieth of all requests (and of a few)
+// had no seat yet when the last one came.
+bool is_overloaded(const measure::Summary& summary, std::int64_t waiting_at_last_arrival);
+
 class Recorder {
  public:
   using Sink = std::function<void(const measure::RequestRecord&)>;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/duration.h"
+#include "simulator/engine_request.h"
 
 namespace paternoster::simulator {
 namespace {
@@ -27,10 +28,7 @@ bool is_complete(scheduler::FinishReason reason) {
 
 }  // namespace
 
-bool Outcome::overloaded() const {
-  const auto total = static_cast<std::int64_t>(summary.all.total());
-  return summary.all.refused > 0 || waiting_at_last_arrival > std::max<std::int64_t>(8, total / 20);
-}
+bool Outcome::overloaded() const { return is_overloaded(summary, waiting_at_last_arrival); }
 
 Result<Simulation> Simulation::create(Options options, workload::Source source) {
   if (auto valid = scheduler::validate(options.config); !valid) return std::unexpected(valid.error());
@@ -97,21 +95,9 @@ void Simulation::arrive() {
   now_ns_ = arrival.at_ns;
   recorder_->advance(now_ns_);
   const std::uint64_t slot = recorder_->open(arrival);
-  const workload::ClassOfWork& of = source_.classes()[arrival.class_index];
-  scheduler::Request request;
-  request.id = RequestId{slot};
-  request.tenant = TenantId{arrival.tenant_index};
-  request.priority = of.priority;
-  if (of.deadline_ns > 0) request.deadline_ns = arrival.at_ns + of.deadline_ns;
-  request.max_tokens = std::max(options_.allowed_tokens, arrival.output_tokens);
-  if (options_.guesses) request.expected_tokens = std::min(arrival.guessed_tokens, request.max_tokens);
-  if (options_.config.limits.prefix_cache) {
-    source_.write_prompt(arrival, request.prompt);
-  } else {
-    request.prompt.assign(static_cast<std::size_t>(arrival.input_tokens), 0);
-  }
   if (slot >= requests_.size()) requests_.resize(slot + 1);
-  requests_[slot] = std::move(request);
+  requests_[slot] = engine_request(source_, arrival, slot,
+                                   {options_.allowed_tokens, options_.guesses, options_.config.limits.prefix_cache});
   events_.push(arrival.at_ns + options_.model.arrival_delay_ns(arrival.input_tokens), What::kSubmit, slot);
   source_.take();
 }

@@ -89,9 +89,7 @@ struct Outcome {
   std::int64_t last_arrival_ns = 0;
   std::int64_t waiting_at_last_arrival = 0;
 
-  // More came than was served: somebody was refused, or more than a twentieth of all requests (and of
-  // a few) had no seat yet when the last one came.
-  bool overloaded() const;
+  bool overloaded() const;  // is_overloaded
 };
 
 class Simulation {

@@ -1,13 +1,17 @@
 """`paternoster bench` against `paternoster mock`, as a person runs them; the report in Chromium."""
 
+import asyncio
 import json
 import os
 import pathlib
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
+import threading
 import unittest
+import urllib.request
 
 from playwright.sync_api import sync_playwright
 
@@ -38,10 +42,57 @@ class Mock:
         assert self.process.returncode == 0, self.process.returncode
 
 
-def bench(*arguments, code=0):
-    done = subprocess.run([BINARY, "bench", *map(str, arguments)], capture_output=True, text=True, timeout=300)
+def bench(*arguments, code=0, environment=None):
+    done = subprocess.run([BINARY, "bench", *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **(environment or {})})
     assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
+
+
+class TlsProxy:
+    """TLS in front of a server, with a certificate of its own for 127.0.0.1, as a proxy terminates it."""
+
+    def __init__(self, target, folder):
+        self.certificate = folder / "certificate.pem"
+        key = folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", self.certificate],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        self.target = target.removeprefix("http://").split(":")
+        self.context = context
+        self.loop = asyncio.new_event_loop()
+        self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=context))
+        self.url = f"https://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+
+    async def serve(self, reader, writer):
+        there, back = await asyncio.open_connection(self.target[0], int(self.target[1]))
+
+        async def copy(source, sink):
+            try:
+                while data := await source.read(65536):
+                    sink.write(data)
+                    await sink.drain()
+            except (OSError, ssl.SSLError):
+                pass
+            sink.close()
+
+        await asyncio.gather(copy(reader, back), copy(there, writer))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.server.close()
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0.05))
+        self.loop.close()
 
 
 QUICK = ["--ttft", "10ms", "--itl", "2ms"]
@@ -130,6 +181,54 @@ class BenchTest(unittest.TestCase):
         seen = [json.loads(line) for line in records.read_text().splitlines()]
         self.assertEqual([line["input_tokens"] for line in seen], [4, 3, 5, 4, 3, 5])
         self.assertEqual([line["output_tokens"] for line in seen], [5, 3, 5, 5, 3, 5])
+
+    def test_https_servers_are_measured_and_their_certificates_checked(self):
+        path = self.folder / "run.json"
+        with Mock(*QUICK) as mock, TlsProxy(mock.url, self.folder) as proxy:
+            load = [*SMALL, "--arrivals", "closed:4", "--requests", "40", "--json", path]
+            self.assertIn("certificate", bench(proxy.url, *load, code=1))
+            bench(proxy.url, *load, environment={"SSL_CERT_FILE": str(proxy.certificate)})
+            trusted = json.loads(path.read_text())
+            bench(proxy.url, *load, "--insecure")
+        for result in (trusted, json.loads(path.read_text())):
+            self.assertEqual((result["completed"], result["failed"]), (40, 0))
+            self.assertEqual(result["total_output_tokens"], 40 * 6)
+
+    def test_a_ramp_sends_faster_and_faster(self):
+        records = self.folder / "seen.jsonl"
+        with Mock("--ttft", "1ms", "--itl", "1ms") as mock:
+            out = bench(mock.url, *SMALL, "--arrivals", "ramp:5:45:2s", "--records", records)
+        self.assertIn("from 5/s to 45/s in 2s", out)
+        times = [json.loads(line)["scheduled_ns"] / 1e9 for line in records.read_text().splitlines()]
+        self.assertEqual(len(times), 50)
+        self.assertLess(sum(time < 1 for time in times), sum(1 <= time < 2 for time in times))
+
+    def test_what_a_class_asks_for_is_sent(self):
+        with Mock(*QUICK) as mock:
+            bench(mock.url, *SMALL, "--class", "hurried,priority=-1,deadline=30s", "--requests", "5", "--rate", "50",
+                  "--guesses", "--guess-sigma", "0.5", "--arrivals", "constant")
+            lines = urllib.request.urlopen(mock.url + "/mock/requests", timeout=10).read().decode().splitlines()
+        asked = [json.loads(line) for line in lines if '"bench-' in line]
+        self.assertEqual({(entry["priority"], entry["timeout_ms"]) for entry in asked}, {(-1, 30000)})
+        self.assertTrue(all(1 <= entry["expected_tokens"] <= 6 for entry in asked))
+
+    def test_what_nothing_would_read_is_refused(self):
+        for words, code, text in [
+            (["--class", "hurried,deadline=30s", "--plain"], 1, "--plain leaves out"),
+            (["--class", "hurried,priority=2", "--plain"], 1, "--plain leaves out"),
+            (["--guess-sigma", "0.5"], 1, "--guesses"),
+            (["--guesses", "--plain"], 2, "--plain"),
+            (["--speed", "2"], 1, "--speed"),
+            (["--arrivals", "closed:2", "--rate", "3"], 1, "--rate"),
+            (["--prefix-count", "2"], 1, "--prefix-tokens"),
+            (["--trace-format", "azure"], 1, "--trace"),
+            (["--overlay", "x"], 2, "--html"),
+            (["--precision", "0.1"], 2, "--find-limit"),
+            (["--sweep", "1,2", "--rate", "3"], 2, "--rate"),
+            (["--duration", "1s", "--requests", "3"], 2, "--requests"),
+            (["--tenant-key", "a=b"], 2, "--tenant"),
+        ]:
+            self.assertIn(text, bench("http://127.0.0.1:1", *words, code=code), words)
 
     def test_the_report_opens_offline_and_draws(self):
         first, report = self.folder / "first.jsonl", self.folder / "report.html"

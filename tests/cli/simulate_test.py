@@ -94,6 +94,18 @@ class Simulate(unittest.TestCase):
             self.assertEqual(done.returncode, 1, instead)
             self.assertIn(words, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for words, text in ((["--max-batch", 4], "--fleet"), (["--window", "1s"], "--boarding window"),
+                            (["--instances", 2, "--journal", "x"], "--journal"),
+                            (["--fleet", "scls", "--preset", "vllm"], "static batches"),
+                            (["--preset", "vllm", "--swap-tokens", 100], "--relief swap")):
+            done = run("simulate", *LOAD, *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(text, done.stderr)
+        for words, text in ((["--speed", 2], "--speed"), (["--guess-sigma", 1], "--guesses"),
+                            (["--trace-format", "azure"], "--trace")):
+            done = run("simulate", *LOAD, *words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn(text, done.stderr)
         self.assertEqual(run("simulate").returncode, 2)
         self.assertEqual(run("simulate", *load(rate="fast")).returncode, 2)
 
@@ -106,10 +118,19 @@ class Advise(unittest.TestCase):
         self.assertIn("runner-up", done.stdout)
         self.assertIn("why: ", done.stdout)
 
+    def test_names_how_many_engines_it_takes(self):
+        done = run("advise", *load(rate="40", requests="300"), "--slo", "ttft=1s,itl=80ms@p95", "--preset", "vllm",
+                   "--max-seqs", 32, "--step-tokens", 512)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"on each of [2-8] machines, requests to the least loaded")
+        self.assertIn("on so many engines", done.stdout)
+        refused = run("advise", *LOAD, "--slo", "ttft=1s", "--instances", "4,2")
+        self.assertEqual(refused.returncode, 2)
+
     def test_says_when_nobody_meets_another(self):
         done = run("advise", "--on", "opt-13b-a100-80g", "--requests", 20, "--arrivals", "constant", "--rate", "0.01",
                    "--slo", "ttft=1s", "--preset", "vllm,static", "--max-seqs", 8, "--step-tokens", 512)
-        self.assertIn("No request ever overlaps another", done.stdout)
+        self.assertIn("One user never overlaps another", done.stdout)
 
 
 if __name__ == "__main__":
