@@ -33,6 +33,43 @@ std::map<int, int> nodes_of_processors(const fs::path& root) {
   return nodes;
 }
 
+// Hardware threads that share one core's units, of those allowed.
+struct Core {
+  int node = -1;
+  std::vector<int> processors;
+};
+
+// Node by node, and in the order of their first processors. One whose siblings are not told is a core.
+std::vector<Core> cores_of(const std::vector<int>& allowed, const std::map<int, int>& nodes, const fs::path& root) {
+  std::map<int, Core> by_first;
+  for (const int processor : allowed) {
+    std::ifstream file(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(processor)) /
+                       "topology/thread_siblings_list");
+    std::string line;
+    int first = processor;
+    if (std::getline(file, line)) {
+      const std::vector<int> siblings = parse_cpu_list(line);
+      if (!siblings.empty()) first = siblings.front();
+    }
+    Core& core = by_first[first];
+    const auto node = nodes.find(processor);
+    core.node = node == nodes.end() ? -1 : node->second;
+    core.processors.push_back(processor);
+  }
+  std::vector<Core> cores;
+  for (auto& [first, core] : by_first) cores.push_back(std::move(core));
+  std::ranges::stable_sort(cores, {}, &Core::node);
+  return cores;
+}
+
+std::vector<Core> apart(const std::vector<Core>& cores) {
+  std::vector<Core> single;
+  for (const Core& core : cores) {
+    for (const int processor : core.processors) single.push_back({core.node, {processor}});
+  }
+  return single;
+}
+
 }  // namespace
 
 std::vector<int> parse_cpu_list(const std::string& text) {
@@ -58,21 +95,26 @@ std::vector<int> parse_cpu_list(const std::string& text) {
 
 std::vector<CpuShare> cpu_shares(std::vector<int> allowed, int count, const fs::path& root) {
   const std::map<int, int> nodes = nodes_of_processors(root);
-  const auto node_of = [&nodes](int processor) {
-    const auto found = nodes.find(processor);
-    return found == nodes.end() ? -1 : found->second;
-  };
-  std::ranges::stable_sort(allowed, {}, node_of);
+  std::vector<Core> cores = cores_of(allowed, nodes, root);
+  // More engines than cores: hardware threads of one core are better than one that is shared.
+  if (cores.size() < static_cast<std::size_t>(count)) cores = apart(cores);
   std::vector<CpuShare> shares(static_cast<std::size_t>(count));
-  const std::size_t total = allowed.size();
+  const std::size_t total = cores.size();
+  const std::size_t each = total / shares.size();
+  std::size_t next = 0;
   for (std::size_t at = 0; at < shares.size() && total > 0; ++at) {
-    const std::size_t begin = at * total / shares.size();
-    const std::size_t end = std::max(begin + 1, (at + 1) * total / shares.size());
+    // The first ones get what is left over, as they do of threads.
+    const std::size_t begin = each > 0 ? next : at * total / shares.size();
+    const std::size_t end = begin + std::max<std::size_t>(1, each + (each > 0 && at < total % shares.size() ? 1 : 0));
+    next = end;
     std::set<int> met;
     for (std::size_t one = begin; one < end; ++one) {
-      shares[at].processors.push_back(allowed[one]);
-      if (node_of(allowed[one]) >= 0) met.insert(node_of(allowed[one]));
+      shares[at].processors.insert(shares[at].processors.end(), cores[one].processors.begin(),
+                                   cores[one].processors.end());
+      if (cores[one].node >= 0) met.insert(cores[one].node);
     }
+    std::ranges::sort(shares[at].processors);
+    shares[at].cores = static_cast<int>(end - begin);
     shares[at].nodes.assign(met.begin(), met.end());
   }
   return shares;

@@ -1,5 +1,6 @@
 // Which processors each of several engines in one process uses: equal shares of those the process may
-// use, node by node, so that an engine and its KV cache stay on one NUMA node where that is possible.
+// use, node by node, so that an engine and its KV cache stay on one NUMA node where that is possible, and
+// by whole cores: two engines on hardware threads of the same cores would halve each other.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +11,7 @@ namespace paternoster::engine {
 
 struct CpuShare {
   std::vector<int> processors;
+  int cores = 0;           // they are hardware threads of so many
   std::vector<int> nodes;  // they are on, ascending; empty: the machine does not say
 };
 

@@ -24,6 +24,13 @@ class NodeTree {
     fs::create_directories(directory);
     std::ofstream(directory / "cpulist") << processors << "\n";
   }
+  void siblings(std::initializer_list<int> processors, const std::string& list) {
+    for (const int processor : processors) {
+      const fs::path directory = root_ / "sys/devices/system/cpu" / ("cpu" + std::to_string(processor)) / "topology";
+      fs::create_directories(directory);
+      std::ofstream(directory / "thread_siblings_list") << list << "\n";
+    }
+  }
   const fs::path& root() const { return root_; }
 
  private:
@@ -52,9 +59,33 @@ TEST(CpuShares, FollowNodesWhoseProcessorsAreNumberedInTurns) {
 
 TEST(CpuShares, CoverWhatIsAllowedAndNothingElse) {
   const auto shares = cpu_shares({2, 3, 5}, 2, "/nonexistent");
-  EXPECT_THAT(shares[0].processors, ElementsAre(2));
-  EXPECT_THAT(shares[1].processors, ElementsAre(3, 5));
+  EXPECT_THAT(shares[0].processors, ElementsAre(2, 3));  // who has one more has one more thread, too
+  EXPECT_THAT(shares[1].processors, ElementsAre(5));
+  EXPECT_EQ(shares[0].cores, 2);
   EXPECT_THAT(shares[0].nodes, IsEmpty());
+}
+
+TEST(CpuShares, NeverSplitACoreWhileThereAreEnough) {
+  NodeTree machine("siblings");
+  machine.node(0, "0-1,4-5");
+  machine.node(1, "2-3,6-7");
+  machine.siblings({0, 4}, "0,4");
+  machine.siblings({1, 5}, "1,5");
+  machine.siblings({2, 6}, "2,6");
+  machine.siblings({3, 7}, "3,7");
+  const auto two = cpu_shares({0, 1, 2, 3, 4, 5, 6, 7}, 2, machine.root());
+  EXPECT_THAT(two[0].processors, ElementsAre(0, 1, 4, 5));
+  EXPECT_THAT(two[1].processors, ElementsAre(2, 3, 6, 7));
+  EXPECT_THAT(two[1].nodes, ElementsAre(1));
+  EXPECT_EQ(two[1].cores, 2);
+  const auto four = cpu_shares({0, 1, 2, 3, 4, 5, 6, 7}, 4, machine.root());
+  EXPECT_THAT(four[0].processors, ElementsAre(0, 4));
+  EXPECT_THAT(four[3].processors, ElementsAre(3, 7));
+  const auto eight = cpu_shares({0, 1, 2, 3, 4, 5, 6, 7}, 8, machine.root());
+  EXPECT_THAT(eight[0].processors, ElementsAre(0));
+  EXPECT_THAT(eight[1].processors, ElementsAre(4));
+  const auto ten = cpu_shares({0, 1, 2, 3, 4, 5, 6, 7}, 10, machine.root());
+  for (const CpuShare& share : ten) EXPECT_EQ(share.processors.size(), 1u);
 }
 
 TEST(CpuShares, OverlapWhereThereAreTooFew) {
@@ -67,7 +98,7 @@ TEST(CpuShares, BindTheCallingThreadAndThoseItStarts) {
   ASSERT_FALSE(all.empty());
   std::vector<int> seen;
   std::thread([&] {
-    run_on({{all.back()}, {}});
+    run_on({{all.back()}, 1, {}});
     std::thread([&] { seen = allowed_processors(); }).join();
   }).join();
   EXPECT_THAT(seen, ElementsAre(all.back()));

@@ -37,10 +37,11 @@ Made make_bound(EngineOptions options, EngineShare share, const Machine& machine
 }
 
 void log_share(std::int32_t engine, const EngineOptions& options, const CpuShare& share) {
-  spdlog::info("engine {}: {} thread{}, {} seat{}, processors {}{}", engine, options.threads,
+  spdlog::info("engine {}: {} thread{}, {} seat{}, processors {} ({} core{}{}){}", engine, options.threads,
                options.threads == 1 ? "" : "s", options.max_seqs, options.max_seqs == 1 ? "" : "s",
-               fmt::join(share.processors, ","),
-               share.nodes.empty() ? "" : fmt::format(" (node {})", fmt::join(share.nodes, ",")));
+               fmt::join(share.processors, ","), share.cores, share.cores == 1 ? "" : "s",
+               share.nodes.empty() ? "" : fmt::format(" of node {}", fmt::join(share.nodes, ",")),
+               share.nodes.size() > 1 ? ": its KV cache will lie on several nodes" : "");
 }
 
 }  // namespace
