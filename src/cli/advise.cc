@@ -73,8 +73,8 @@ std::string command_of(const AdviseOptions& options, const cost::Profile& profil
 void print_tried(const char* what, const Tried& tried) {
   fmt::print("{:<12} {:<52} goodput {:.3g} requests/s; at this load {:.1f} % within the SLO, TTFT p95 {}, ITL p95 {}, "
              "E2E mean {}\n",
-             what, settings_of(tried) + fleet_of(tried), tried.goodput, 100 * tried.attainment, duration_text(tried.ttft_p95_ns),
-             duration_text(tried.itl_p95_ns), duration_text(tried.mean_e2e_ns));
+             what, settings_of(tried) + fleet_of(tried), tried.goodput, 100 * tried.attainment,
+             duration_text(tried.ttft_p95_ns), duration_text(tried.itl_p95_ns), duration_text(tried.mean_e2e_ns));
 }
 
 // What keeps the second from being the first.

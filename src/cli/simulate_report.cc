@@ -90,8 +90,8 @@ report::Document advise_report(const std::string& subtitle, const simulator::Adv
   document.parts.push_back(std::move(frontier));
   report::Table table;
   table.title = "All settings that were tried";
-  table.head = {"engines", "preset", "tokens a step", "seats", "slice", "goodput/s", "within the SLO, %", "TTFT p95", "ITL p95",
-                "E2E mean"};
+  table.head = {"engines", "preset", "tokens a step", "seats", "slice", "goodput/s", "within the SLO, %", "TTFT p95",
+                "ITL p95", "E2E mean"};
   for (const simulator::Tried& one : advice.tried) {
     const scheduler::Limits& limits = one.candidate.config.limits;
     table.rows.push_back({std::to_string(one.candidate.instances), one.candidate.preset,

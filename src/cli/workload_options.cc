@@ -86,7 +86,8 @@ Result<void> refuse_unread(const WorkloadOptions& options, const workload::Descr
       {options.rate && own_times, "--rate says nothing about a trace's own times: scale them with --speed, or give "
                                   "--arrivals"},
       {options.rate && !own_times && !rated, "--rate says nothing about arrivals at-once, closed and ramp"},
-      {traced && (options.input || options.output), "--input and --output say nothing about a trace, which has lengths"},
+      {traced && (options.input || options.output),
+       "--input and --output say nothing about a trace, which has lengths"},
       {options.prefix_count && options.prefix_tokens == 0, "--prefix-count says nothing without --prefix-tokens"},
       {options.guess_sigma && !options.guesses, "--guess-sigma says nothing without --guesses"},
   };
