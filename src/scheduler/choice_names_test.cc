@@ -31,7 +31,7 @@ TEST(ChoiceNames, SingleChoicesGoOverThePreset) {
 TEST(ChoiceNames, AnUnknownNameIsAnsweredWithThoseThereAre) {
   const auto wrong = choose("orca", {.order = "random"});
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().message, testing::HasSubstr("no order 'random'; there are fcfs, priority"));
+  EXPECT_THAT(wrong.error().message, ::testing::HasSubstr("no order 'random'; there are fcfs, priority"));
   EXPECT_FALSE(choose("orca", {.boarding = ""}));  // set, and to nothing
   EXPECT_FALSE(choose("nobody", ChoiceNames{}));
   EXPECT_FALSE(choose("orca", {.relief = "Reserve"}));
