@@ -81,7 +81,7 @@ function(layer_tests NAME tests)
     layer_test_process(${NAME} ${title} "${filter}")
   endforeach()
   string(REGEX REPLACE "^:" "-" alone "${alone}")
-  if(PATERNOSTER_SANITIZE)  # a process a test would mostly start up and load models
+  if(PATERNOSTER_INSTRUMENTED)  # a process a test would mostly start up and load models
     layer_test_process(${NAME} all "${alone}")
     return()
   endif()

@@ -1,5 +1,9 @@
 #include "kernels/isa.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +14,20 @@
 
 namespace paternoster::kernels {
 namespace {
+
+#ifdef __x86_64__
+// Two that clang's __builtin_cpu_supports has no name for; both need of the system what AVX2 does.
+bool has_f16c() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+bool has_avx_vnni() noexcept {
+  constexpr unsigned kAvxVnniBit = 1u << 4;  // of EAX; gcc 12's header calls it bit_AVXVNNI, clang's does not
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnniBit) != 0;
+}
+#endif
 
 constexpr Isa kAll[] = {Isa::kScalar, Isa::kAvx2, Isa::kAvxVnni, Isa::kAvx512Vnni};
 
@@ -79,12 +97,11 @@ Result<Isa> parse_isa(std::string_view name) {
 
 bool is_available(Isa isa) noexcept {
 #ifdef __x86_64__
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   switch (isa) {
     case Isa::kScalar: return true;
     case Isa::kAvx2: return avx2;
-    case Isa::kAvxVnni: return avx2 && __builtin_cpu_supports("avxvnni");
+    case Isa::kAvxVnni: return avx2 && has_avx_vnni();
     case Isa::kAvx512Vnni:
       return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

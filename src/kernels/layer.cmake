@@ -6,6 +6,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Both passes would put off additions until dozens of products wait for them in memory.
   list(APPEND kernel_flags -fno-tree-ter -fno-tree-reassoc)
 endif()
+if(PATERNOSTER_INSTRUMENTED)
+  # Bounds and races are looked for here too; other checks, in every lane of every step, would take the compiler minutes.
+  list(APPEND kernel_flags -O1 -fno-sanitize=undefined,fuzzer-no-link)
+endif()
 set(isa_flags_scalar)
 set(isa_flags_avx2 ${avx2_flags})
 set(isa_flags_avxvnni ${avx2_flags} -mavxvnni)
@@ -24,7 +28,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
                               COMPILE_OPTIONS "${kernel_flags};${isa_flags_avx2}")
 endif()
 
-if(PATERNOSTER_TESTS AND NOT PATERNOSTER_SANITIZE AND NOT PATERNOSTER_COVERAGE)
+if(PATERNOSTER_TESTS AND NOT PATERNOSTER_INSTRUMENTED AND NOT PATERNOSTER_COVERAGE)
   add_test(NAME proof.isa_symbols.kernels
            COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} "-DOBJECTS=$<JOIN:$<TARGET_OBJECTS:kernels>,|>"
                    -P ${dir}/isa_symbols.cmake)

@@ -151,7 +151,7 @@ TEST_P(MatmulTest, ExtremeIntegersDoNotOverflow) {
       for (const std::size_t offset : offsets) {
         scale |= i % block.bytes == offset || i % block.bytes == offset + 1;
       }
-      bytes[i] = scale ? bytes[i] : std::byte{type == TensorType::kQ8_0 ? 0x80 : 0xFF};
+      bytes[i] = scale ? bytes[i] : std::byte(type == TensorType::kQ8_0 ? 0x80 : 0xFF);
     }
   }
   const auto weights = PackedMatrix::pack(type, rows, cols, bytes);
