@@ -42,8 +42,9 @@ bool rates_differ(const BenchRun& run, const BenchRun& base) {
 }
 
 const PolicyRun* find(std::span<const PolicyRun> runs, const std::string& preset, const std::string& load) {
-  const auto found = std::ranges::find_if(
-      runs, [&](const PolicyRun& run) { return run.preset == preset && run.load == load && !run.refused; });
+  const auto found = std::ranges::find_if(runs, [&](const PolicyRun& run) {
+    return run.preset == preset && run.load == load && !run.refused && !run.again;
+  });
   return found == runs.end() ? nullptr : &*found;
 }
 
@@ -68,14 +69,22 @@ std::string describe(const std::string& preset, const Against& one) {
          part("TTFT p95", one.ttft_p95, one.ttft_sure) + ", " + part("completion p95", one.e2e_p95, one.e2e_sure);
 }
 
-// The preset with the highest goodput (or output rate, without targets) at a load; ties go to the first.
+// Whether goodput tells the presets apart: there are targets, and somebody kept them for some request.
+bool goes_by_goodput(std::span<const PolicyRun> runs, const std::string& load) {
+  return std::ranges::any_of(runs, [&](const PolicyRun& run) {
+    return run.load == load && !run.refused && !run.run.summary.objectives.empty() && run.run.summary.goodput() > 0;
+  });
+}
+
+// The preset with the highest goodput (or output rate, where that tells nothing) at a load; ties go to the first.
 std::string best_at(std::span<const PolicyRun> runs, const std::string& load) {
+  const bool by_goodput = goes_by_goodput(runs, load);
   std::string best;
   double most = 0;
   for (const PolicyRun& run : runs) {
-    if (run.load != load || run.refused) continue;
+    if (run.load != load || run.refused || run.again) continue;
     const measure::Summary& summary = run.run.summary;
-    const double value = summary.objectives.empty() ? summary.output_rate() : summary.goodput();
+    const double value = by_goodput ? summary.goodput() : summary.output_rate();
     if (value > most * 1.05) {  // less is no reason to change
       most = value;
       best = run.preset;
@@ -90,12 +99,35 @@ void tell_targets(std::span<const PolicyRun> runs, PolicyVerdict& verdict) {
   for (const std::string& load : in_order(runs, &PolicyRun::load)) {
     std::string met;
     for (const PolicyRun& run : runs) {
-      if (run.load != load || run.refused || !run.run.summary.meets_objectives()) continue;
+      if (run.load != load || run.refused || run.again || !run.run.summary.meets_objectives()) continue;
       met += (met.empty() ? "" : ", ") + run.preset;
     }
     verdict.sentences.push_back("At " + load + " the targets " + targets +
                                 (met.empty() ? " are met by no setting." : " are met by: " + met + "."));
   }
+}
+
+// What moved between the baseline's two runs moved for the others too, unseen.
+void tell_steadiness(std::span<const PolicyRun> runs, const std::string& baseline, PolicyVerdict& verdict) {
+  for (const PolicyRun& run : runs) {
+    const PolicyRun* first = run.again ? find(runs, baseline, run.load) : nullptr;
+    const auto one = first == nullptr ? std::nullopt : against(run, *first);
+    if (!one) continue;
+    const auto moved = [](double ratio, bool sure) { return sure && (ratio > kClearly || ratio < 1 / kClearly); };
+    if (!moved(one->output, one->output_sure) && !moved(one->e2e_p95, one->e2e_sure)) continue;
+    verdict.steady = false;
+    verdict.sentences.push_back("The machine was not steady: at " + run.load + " " + describe(baseline, *one) +
+                                " from its first run to its last. What follows is not to be trusted: measure again "
+                                "with nothing else running.");
+  }
+}
+
+void tell_best(std::span<const PolicyRun> runs, const std::string& load, PolicyVerdict& verdict) {
+  const measure::Summary& best = find(runs, verdict.best, load)->run.summary;
+  std::string sentence = "Take --preset " + verdict.best + ": at " + load + " it gives " + number(best.output_rate()) +
+                         " output tok/s";
+  if (goes_by_goodput(runs, load)) sentence += " and " + number(best.goodput()) + " good requests a second";
+  verdict.sentences.push_back(sentence + ".");
 }
 
 }  // namespace
@@ -132,32 +164,28 @@ std::optional<Against> against(const PolicyRun& run, const PolicyRun& baseline) 
 PolicyVerdict judge_policies(std::span<const PolicyRun> runs, const std::string& baseline) {
   PolicyVerdict verdict;
   const auto loads = in_order(runs, &PolicyRun::load);
+  std::vector<std::string> details;
   for (const std::string& load : loads) {
     const PolicyRun* base = find(runs, baseline, load);
     std::string sentence;
     for (const PolicyRun& run : runs) {
-      if (base == nullptr || run.load != load || run.preset == baseline) continue;
+      if (base == nullptr || run.again || run.load != load || run.preset == baseline) continue;
       const auto one = against(run, *base);
       if (!one) continue;
-      if (better(*one) && (run.overlap == 0 || run.overlap > 1)) verdict.pays = true;
+      if (run.continuous && better(*one) && (run.overlap == 0 || run.overlap > 1)) verdict.pays = true;
       sentence += (sentence.empty() ? "" : "; ") + describe(run.preset, *one);
     }
-    if (!sentence.empty()) verdict.sentences.push_back("At " + load + ", against " + baseline + ": " + sentence + ".");
+    if (!sentence.empty()) details.push_back("At " + load + ", against " + baseline + ": " + sentence + ".");
   }
-  tell_targets(runs, verdict);
-  if (!loads.empty()) verdict.best = best_at(runs, loads.back());
+  tell_steadiness(runs, baseline, verdict);
   verdict.sentences.push_back(
       verdict.pays ? "Continuous batching pays for this work."
                    : "Continuous batching does not pay for this work: requests hardly overlap, or the machine gives "
                      "several no more than one.");
-  if (!verdict.best.empty()) {
-    const PolicyRun* best = find(runs, verdict.best, loads.back());
-    verdict.sentences.push_back("Take --preset " + verdict.best + ": at " + loads.back() + " it gives " +
-                                number(best->run.summary.output_rate()) + " output tok/s" +
-                                (best->run.summary.objectives.empty()
-                                     ? std::string(".")
-                                     : " and " + number(best->run.summary.goodput()) + " good requests a second."));
-  }
+  if (!loads.empty()) verdict.best = best_at(runs, loads.back());
+  if (!verdict.best.empty()) tell_best(runs, loads.back(), verdict);
+  tell_targets(runs, verdict);
+  verdict.sentences.insert(verdict.sentences.end(), details.begin(), details.end());
   return verdict;
 }
 

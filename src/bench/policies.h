@@ -18,6 +18,8 @@ struct PolicyRun {
   std::int32_t overlap = 0;  // requests at once; 0: a trace
   BenchRun run;
   bool refused = false;      // it did not start, or nothing completed
+  bool continuous = true;    // boards at every step; windows, slices and fixed batches do not
+  bool again = false;        // the baseline once more after all others: how steady the machine was
 };
 
 // Jain's index over requests' own speeds (output tokens over E2E): 1 if all rode equally fast.
@@ -37,8 +39,9 @@ std::optional<Against> against(const PolicyRun& run, const PolicyRun& baseline);
 
 struct PolicyVerdict {
   bool pays = false;                   // continuous batching, for this work
+  bool steady = true;                  // the baseline's second run is like its first
   std::string best;                    // the preset to take; empty: none completed anything
-  std::vector<std::string> sentences;  // in the order of telling
+  std::vector<std::string> sentences;  // in the order of telling: the conclusion, then what it rests on
 };
 
 // `baseline` is the preset with continuous batching off.

@@ -9,8 +9,10 @@
 namespace paternoster::bench {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 // Forty requests, `streams` at a time, each of about so long.
 PolicyRun run_of(const char* preset, int streams, double e2e_ms, double ttft_ms, std::uint64_t seed) {
@@ -56,6 +58,36 @@ TEST(Policies, DoesNotPayWhereNothingOverlapsOrNothingIsWon) {
   const PolicyVerdict verdict = judge_policies(equal, "static");
   EXPECT_FALSE(verdict.pays);
   EXPECT_EQ(verdict.best, "static");  // no reason to change
+}
+
+TEST(Policies, OnlyContinuousBoardingMakesContinuousBatchingPay) {
+  std::vector<PolicyRun> runs{run_of("static", 4, 4000, 900, 1), run_of("window", 4, 1500, 150, 2)};
+  runs[1].continuous = false;
+  const PolicyVerdict verdict = judge_policies(runs, "static");
+  EXPECT_FALSE(verdict.pays) << "a better window is no continuous batching";
+  EXPECT_EQ(verdict.best, "window");
+}
+
+TEST(Policies, WhereNobodyKeepsTheTargetsTheMostOutputIsBest) {
+  const std::vector<PolicyRun> runs{run_of("static", 4, 4000, 3000, 1), run_of("vllm", 4, 1500, 900, 2)};
+  const PolicyVerdict verdict = judge_policies(runs, "static");
+  EXPECT_EQ(verdict.best, "vllm");
+  EXPECT_THAT(verdict.sentences, Contains(HasSubstr("are met by no setting")));
+  EXPECT_THAT(verdict.sentences, Contains(AllOf(HasSubstr("Take --preset vllm"), Not(HasSubstr("good requests")))));
+}
+
+TEST(Policies, ABaselineThatMovedIsToldFirstAndJudgesNobody) {
+  std::vector<PolicyRun> runs{run_of("static", 4, 2000, 200, 1), run_of("vllm", 4, 2000, 200, 2),
+                              run_of("static", 4, 900, 100, 3)};
+  runs[2].again = true;
+  const PolicyVerdict verdict = judge_policies(runs, "static");
+  EXPECT_FALSE(verdict.steady);
+  EXPECT_THAT(verdict.sentences.front(), HasSubstr("not steady: at 4 streams static: output tok/s +1"));
+  EXPECT_FALSE(verdict.pays);
+  EXPECT_EQ(verdict.best, "static");
+  runs[2] = run_of("static", 4, 2010, 200, 4);
+  runs[2].again = true;
+  EXPECT_TRUE(judge_policies(runs, "static").steady);
 }
 
 TEST(Policies, WhoDidNotStartIsNeitherBestNorCompared) {

@@ -16,6 +16,7 @@
 #include "cli/engine_process.h"
 #include "cli/failure.h"
 #include "cli/progress_line.h"
+#include "scheduler/presets.h"
 
 namespace paternoster::cli {
 namespace {
@@ -109,13 +110,20 @@ Result<std::unique_ptr<bench::Session>> open_session(const CompareOptions& optio
   return bench::Session::open(std::move(session));
 }
 
+bool is_continuous(const std::string& preset) {
+  const auto choices = scheduler::choices_of(preset);
+  return choices && choices->boarding == scheduler::Boarding::kContinuous;
+}
+
 // All loads under one preset, each a run. An engine that does not start is told, and the others go on.
-Result<void> run_preset(const CompareOptions& options, const std::string& preset, const std::vector<Load>& loads,
-                        std::vector<PolicyRun>& runs) {
+Result<void> run_preset(const CompareOptions& options, const std::string& preset, bool again,
+                        const std::vector<Load>& loads, std::vector<PolicyRun>& runs) {
   const auto engine = EngineProcess::start(serve_arguments(options, preset));
   if (!engine) {
     fmt::print("{}: {}\n", preset, engine.error().message);
-    for (const Load& load : loads) runs.push_back({preset, load.name, load.overlap, {}, true});
+    for (const Load& load : loads) {
+      runs.push_back({preset, load.name, load.overlap, {}, true, is_continuous(preset), again});
+    }
     return {};
   }
   auto session = open_session(options, *engine);
@@ -123,7 +131,7 @@ Result<void> run_preset(const CompareOptions& options, const std::string& preset
   if (auto warm = (*session)->warm_up(loads.front().work); !warm) return std::unexpected(warm.error());
   ProgressLine progress;
   for (const Load& load : loads) {
-    const std::string label = preset + ", " + load.name;
+    const std::string label = preset + (again ? " again, " : ", ") + load.name;
     auto run = (*session)->run(load.work, label, [&](const bench::Progress& at) {
       progress.show(label, at.completed + at.failed, at.planned);
     });
@@ -134,7 +142,7 @@ Result<void> run_preset(const CompareOptions& options, const std::string& preset
                run->summary.all.ttft.percentile(95) / 1e6, run->summary.all.completed, run->summary.all.total());
     std::fflush(stdout);
     const bool nothing = run->summary.all.completed == 0;
-    runs.push_back({preset, load.name, load.overlap, std::move(*run), nothing});
+    runs.push_back({preset, load.name, load.overlap, std::move(*run), nothing, is_continuous(preset), again});
   }
   return {};
 }
@@ -159,9 +167,13 @@ Result<void> compare_presets(const CompareOptions& options) {
   if (!loads) return std::unexpected(loads.error());
   std::vector<PolicyRun> runs;
   for (const std::string& preset : options.presets) {
-    if (auto run = run_preset(options, preset, *loads, runs); !run) return run;
+    if (auto run = run_preset(options, preset, false, *loads, runs); !run) return run;
   }
-  fmt::print("\n");
+  // The others are held to its first run; if it has moved by now, so has the machine under them.
+  if (options.presets.size() > 1) {
+    if (auto run = run_preset(options, kBaseline, true, *loads, runs); !run) return run;
+  }
+  fmt::print("\n{}\n", settings_text(limits_of(options)));
   for (const Load& load : *loads) fmt::print("{}\n", policies_text(runs, load.name));
   const bench::PolicyVerdict verdict = bench::judge_policies(runs, kBaseline);
   for (const std::string& sentence : verdict.sentences) fmt::print("{}\n", sentence);

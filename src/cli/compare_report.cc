@@ -17,12 +17,14 @@ using bench::PolicyRun;
 const std::vector<std::string> kHead{"preset",   "tok/s",     "TTFT p50", "p95",     "TPOT p50", "p95",     "E2E p95",
                                      "KV peak",  "preempted", "done",     "goodput", "Jain"};
 
+std::string row_name(const PolicyRun& one) { return one.preset + (one.again ? " again" : ""); }
+
 std::vector<std::string> cells_of(const PolicyRun& one) {
   const measure::Summary& summary = one.run.summary;
   const measure::Figures& all = summary.all;
-  if (one.refused) return {one.preset, "did not start"};
+  if (one.refused) return {row_name(one), "did not start"};
   const double done = static_cast<double>(all.completed) / static_cast<double>(std::max<std::uint64_t>(all.total(), 1));
-  return {one.preset,
+  return {row_name(one),
           fmt::format("{:.1f}", summary.output_rate()),
           duration_text(all.ttft.median()),
           duration_text(all.ttft.percentile(95)),
@@ -58,7 +60,7 @@ template <typename Figure>
 report::Plot over_streams(const char* title, const char* y_label, std::span<const PolicyRun> runs, Figure figure) {
   report::Plot plot{title, "overlapping requests", y_label, false, false, {}, {}};
   for (const PolicyRun& run : runs) {
-    if (run.overlap == 0 || run.refused) continue;
+    if (run.overlap == 0 || run.refused || run.again) continue;
     auto line = std::ranges::find(plot.lines, run.preset, &report::Line::name);
     if (line == plot.lines.end()) line = plot.lines.insert(line, {run.preset, {}, report::LineStyle::kLine});
     line->points.emplace_back(run.overlap, figure(run.run));
@@ -89,8 +91,8 @@ void add_load(report::Document& document, std::span<const PolicyRun> runs, const
   for (const PolicyRun& run : runs) {
     if (run.load != load) continue;
     table.rows.push_back(cells_of(run));
-    if (const std::string text = classes_of(run); !text.empty()) classes.rows.push_back({run.preset, text});
-    if (!run.refused) all.push_back({run.preset, &run.run.summary, false});
+    if (const std::string text = classes_of(run); !text.empty()) classes.rows.push_back({row_name(run), text});
+    if (!run.refused && !run.again) all.push_back({run.preset, &run.run.summary, false});
   }
   document.parts.push_back(std::move(table));
   if (!classes.rows.empty()) document.parts.push_back(std::move(classes));
@@ -101,7 +103,7 @@ void add_load(report::Document& document, std::span<const PolicyRun> runs, const
 }  // namespace
 
 std::string policies_text(std::span<const PolicyRun> runs, const std::string& load) {
-  constexpr std::size_t kWidths[] = {11, 7, 9, 9, 9, 9, 9, 8, 10, 6, 8, 5};
+  constexpr std::size_t kWidths[] = {12, 7, 9, 9, 9, 9, 9, 8, 10, 6, 8, 5};
   std::string out = load + "\n";
   const auto line = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -115,8 +117,14 @@ std::string policies_text(std::span<const PolicyRun> runs, const std::string& lo
   }
   for (const PolicyRun& run : runs) {
     if (run.load != load || run.refused) continue;
-    if (const std::string text = classes_of(run); !text.empty()) out += fmt::format("  {}: {}\n", run.preset, text);
+    if (const std::string text = classes_of(run); !text.empty()) out += fmt::format("  {}: {}\n", row_name(run), text);
   }
+  return out;
+}
+
+std::string settings_text(const Settings& settings) {
+  std::string out;
+  for (const auto& [name, value] : settings) out += fmt::format("{}: {}\n", name, value);
   return out;
 }
 
@@ -126,11 +134,11 @@ report::Document policies_document(std::span<const PolicyRun> runs, const bench:
   for (const std::string& sentence : verdict.sentences) {
     document.parts.push_back(report::Text{sentence, report::Text::Kind::kVerdict});
   }
-  add_plots(document, runs);
-  for (const std::string& load : load_names(runs)) add_load(document, runs, load);
   report::Table table{"Settings", {"", ""}, {}};
   for (const auto& [name, value] : settings) table.rows.push_back({name, value});
   document.parts.push_back(std::move(table));
+  add_plots(document, runs);
+  for (const std::string& load : load_names(runs)) add_load(document, runs, load);
   return document;
 }
 
@@ -138,7 +146,7 @@ std::string policy_json(const PolicyRun& run, const Settings& settings) {
   std::string out;
   JsonObject object(out);
   object.field("backend", "paternoster compare").field("preset", run.preset).field("load", run.load);
-  object.field("started", !run.refused).field("streams", run.overlap);
+  object.field("again", run.again).field("started", !run.refused).field("streams", run.overlap);
   for (const auto& [name, value] : settings) {
     std::string quoted;
     append_string(quoted, name);

@@ -10,6 +10,9 @@
 
 namespace paternoster::cli {
 
+// What all runs have in common, one line each: no figure is worth anything without it.
+std::string settings_text(const Settings& settings);
+
 // One line a preset of this load.
 std::string policies_text(std::span<const bench::PolicyRun> runs, const std::string& load);
 
