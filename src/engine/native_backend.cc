@@ -186,8 +186,9 @@ api::CallId NativeBackend::generate(api::Generation generation) {
     loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
     return call;
   }
-  // The scheduler bounds its queue; here the one before it, so that a flood cannot fill memory.
-  if (worker_->waiting() > options_.max_queue) {
+  // The scheduler bounds its queue; here the one before it, so that a flood cannot fill memory. Whom seats and
+  // queue have room for must not be turned away because all came at once.
+  if (worker_->waiting() > options_.max_queue + options_.max_seqs) {
     const std::int64_t retry_ms = options_.metrics != nullptr ? options_.metrics->retry_after_ms() : 1000;
     loop_->send(RefuseCall{call, api::queue_full(retry_ms), scheduler::Refusal::kQueueFull});
     return call;

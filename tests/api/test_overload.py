@@ -82,3 +82,20 @@ def test_many_more_than_can_be_served_each_get_a_status_and_the_server_is_fine_a
     assert server.http.get("/health/ready").status_code == 200
     alone = server.complete(max_tokens=20, prompt="The lift never stops")["choices"][0]["text"]
     assert alone == start().complete(max_tokens=20, prompt="The lift never stops")["choices"][0]["text"]
+
+
+def test_as_many_at_once_as_seats_and_queue_hold_are_all_served(start):
+    server = start("--max-seqs", "8", "--max-queue", "1", "--kv-tokens", "4096", "--max-len", "1024")
+    statuses = []
+
+    def ask(number):
+        statuses.append(server.http.post("/v1/completions", json={"prompt": f"{number}:", "max_tokens": 3}).status_code)
+
+    for _ in range(5):
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert served.eventually(lambda: server.running() + server.waiting() == 0)
+    assert statuses == [200] * 45
