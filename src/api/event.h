@@ -72,6 +72,10 @@ struct Timings {
   std::int64_t prefill_ns = 0;  // first seat to first token
   std::int64_t decode_ns = 0;   // first token to last
   std::int32_t ahead = 0;       // requests before it in the queue when it came
+  // What it cost that KV was short, all choices together.
+  std::int32_t preemptions = 0;
+  std::int64_t recomputed_tokens = 0;
+  std::int64_t swapped_bytes = 0;  // to the host and back
 };
 
 struct Done {

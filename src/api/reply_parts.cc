@@ -132,6 +132,9 @@ void append_timings(std::string& out, const Timings& timings) {
       .field("queue_ms", milliseconds(timings.queue_ns))
       .field("prefill_ms", milliseconds(timings.prefill_ns))
       .field("decode_ms", milliseconds(timings.decode_ns))
+      .field("preemptions", timings.preemptions)
+      .field("recomputed_tokens", timings.recomputed_tokens)
+      .field("swapped_bytes", timings.swapped_bytes)
       .end();
 }
 

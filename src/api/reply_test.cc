@@ -47,7 +47,7 @@ TEST(StreamReply, SaysRoleTextEndUsageAndDone) {
                 start +
                 R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop","stop_reason":"END"}],"usage":null})" +
                 "\n\n" + start +
-                R"(],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"prompt_tokens_details":{"cached_tokens":1}},"timings":{"queue_position":0,"queue_ms":0.0,"prefill_ms":0.0,"decode_ms":0.0}})" +
+                R"(],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"prompt_tokens_details":{"cached_tokens":1}},"timings":{"queue_position":0,"queue_ms":0.0,"prefill_ms":0.0,"decode_ms":0.0,"preemptions":0,"recomputed_tokens":0,"swapped_bytes":0}})" +
                 "\n\ndata: [DONE]\n\n");
 }
 

@@ -127,7 +127,8 @@ void CallBook::take(std::span<const Event> events) {
         end(call, event);
         break;
       case EventKind::kPreempted:
-        ++call.preemptions;
+        // The end of a slice takes nothing away.
+        if (event.cause != scheduler::PreemptCause::kSlice) ++call.timings.preemptions;
         break;
       case EventKind::kRefused:
         break;
@@ -179,6 +180,8 @@ void CallBook::send_delta(Choice& choice, api::CallId call, std::int32_t number)
 void CallBook::finish(Call& call, const Event& event) {
   riders_.erase(event.sequence);
   executor_.remove(event.sequence);
+  call.timings.recomputed_tokens += event.recomputed_tokens;
+  call.timings.swapped_bytes += static_cast<std::int64_t>(executor_.bytes_a_block()) * event.swapped_blocks;
   if (event.finish == scheduler::FinishReason::kDeadline) {
     call.late = true;
     return;

@@ -42,7 +42,6 @@ class CallBook {
     std::int64_t boarded_ns = 0;
     std::int64_t first_token_ns = 0;
     bool accepted = false;
-    std::int32_t preemptions = 0;
     std::int64_t deadline_ns = 0;  // 0: none
     bool late = false;     // its deadline has passed
     bool stopped = false;  // ended on request: it finishes with what it has

@@ -56,6 +56,7 @@ EngineLoop::EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executo
       checks_(options.check_invariants),
       files_(std::move(files)) {
   if (files_.journal) scheduler_.record_to(&journal_);
+  if (metrics_ != nullptr) metrics_->declare_block_bytes(executor.bytes_a_block());
   if (files_.step_log) step_lines_ = std::string(cost::kStepLogHeader) + '\n';
   thread_ = std::thread([this] { run(); });
 }
@@ -238,7 +239,7 @@ bool EngineLoop::step() {
   calibrate(plan, end_ns - begin_ns, end_ns);
   last_step_ns_.store(end_ns, std::memory_order_relaxed);
   busy_since_ns_.store(end_ns, std::memory_order_relaxed);
-  stuck_since_ns_ = 0;
+  stuck_.stepped();
   publish(now_ns() - begin_ns, kernel_ns, &plan);
   log_step(begin_ns, end_ns - begin_ns, &plan);
   deliver(end_ns - begin_ns, &plan);
@@ -253,18 +254,13 @@ void EngineLoop::calibrate(const scheduler::Plan& plan, std::int64_t step_ns, st
   if (const auto set = scheduler_.calibrate(now_ns, *model); !set) spdlog::error("{}", set.error().message);
 }
 
-// The scheduler promises that somebody boards when nobody runs (invariant 17). If that is ever broken,
-// the log must tell enough to find out why.
 void EngineLoop::look_for_stuck(std::int64_t now_ns) {
-  constexpr std::int64_t kPatienceNs = 5'000'000'000;
-  if (scheduler_.idle() || scheduler_.last_plan().again_ns != 0) {  // a boarding window ends by itself
-    stuck_since_ns_ = 0;
-    stuck_told_ = false;
-  } else if (stuck_since_ns_ == 0) {
-    stuck_since_ns_ = now_ns;
-  } else if (!stuck_told_ && now_ns - stuck_since_ns_ > kPatienceNs) {
-    stuck_told_ = true;
-    spdlog::critical("somebody waits and nobody runs: {}", describe(scheduler_, calls_));
+  const auto name = [this](RequestId request) {
+    const CallBook::Call* call = calls_.find(request);
+    return call == nullptr ? std::string("?") : call->prepared.request_id;
+  };
+  if (const auto state = stuck_.nothing_ran(scheduler_, now_ns, name)) {
+    spdlog::critical("somebody waits and nobody runs: {}", *state);
   }
 }
 

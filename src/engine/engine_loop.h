@@ -23,6 +23,7 @@
 #include "engine/native_executor.h"
 #include "engine/options.h"
 #include "engine/step_calibrator.h"
+#include "engine/stuck_watch.h"
 #include "engine/tenant_book.h"
 #include "engine/trace_file.h"
 #include "scheduler/check.h"
@@ -118,8 +119,7 @@ class EngineLoop {
   LoopFiles files_;
   TenantBook tenants_;
   StepCalibrator calibrator_;
-  std::int64_t stuck_since_ns_ = 0;  // somebody waits and nobody runs; 0: not so
-  bool stuck_told_ = false;
+  StuckWatch stuck_;
   scheduler::StepResult result_;
   std::uint64_t accepted_before_ = 0;  // Stats::tokens_accepted, as far as the metrics have it
   LiveView live_;

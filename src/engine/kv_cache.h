@@ -24,6 +24,7 @@ class KvCache {
   std::byte* pool(std::size_t layer) noexcept { return pools_[layer].data(); }
   kernels::KvType type() const noexcept { return type_; }
   std::size_t blocks() const noexcept { return blocks_; }
+  std::uint64_t bytes_a_block() const noexcept { return std::uint64_t{pools_.size()} * bytes_; }  // over all layers
 
   // Copies whole blocks in every layer: what a plan asks for before it is computed.
   void carry_out_copies(const scheduler::Plan& plan);

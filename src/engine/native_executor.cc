@@ -10,6 +10,7 @@ namespace paternoster::engine {
 NativeExecutor::NativeExecutor(const PackedModel& model, KvCache& cache, ThreadPool& pool,
                                std::size_t max_rows)
     : forward_(model, cache, pool, max_rows),
+      bytes_a_block_(cache.bytes_a_block()),
       pool_(pool),
       samplers_(static_cast<std::size_t>(pool.size())) {}
 

@@ -44,6 +44,8 @@ class NativeExecutor {
   // Fills result.outcomes: stop is set when an end token was drawn that ends the sequence.
   void execute(const scheduler::Plan& plan, scheduler::StepResult& result);
 
+  std::uint64_t bytes_a_block() const { return bytes_a_block_; }  // of KV, over all layers
+
   void set_profile(StepProfile* profile) {
     profile_ = profile;
     forward_.set_profile(profile);
@@ -85,6 +87,7 @@ class NativeExecutor {
   void tell(scheduler::StepResult& result);
 
   Forward forward_;
+  std::uint64_t bytes_a_block_;
   StepProfile* profile_ = nullptr;
   ThreadPool& pool_;
   std::unordered_map<SequenceId, Sequence> sequences_;

@@ -1,7 +1,5 @@
 #include "engine/request_list.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -35,7 +33,7 @@ api::ChoiceStatus status_of(const CallBook::Call& call, std::int32_t number, con
   } else if (waiting == reasons.end()) {
     status.state = choice.output > 0 ? "decode" : "prefill";
   } else {
-    status.state = call.preemptions > 0 ? "preempted" : "waiting";
+    status.state = call.timings.preemptions > 0 ? "preempted" : "waiting";
     if (waiting->second != scheduler::WaitReason::kNone) status.reason = scheduler::to_string(waiting->second);
   }
   return status;
@@ -50,7 +48,7 @@ api::RequestStatus status_of(const CallBook::Call& call, std::int64_t now_ns, co
   status.prompt = call.usage.prompt_tokens;
   status.cached = call.usage.cached_tokens;
   status.max_output = call.prepared.max_tokens;
-  status.preemptions = call.preemptions;
+  status.preemptions = call.timings.preemptions;
   for (std::size_t choice = 0; choice < call.choices.size(); ++choice) {
     status.choices.push_back(status_of(call, static_cast<std::int32_t>(choice), reasons));
   }
@@ -85,22 +83,6 @@ std::vector<api::RequestStatus> list_requests(const CallBook& calls, const sched
     status.starts_in_ns = wait_ns(*status.ahead);
   }
   return list;
-}
-
-std::string describe(const scheduler::Scheduler& scheduler, const CallBook& calls) {
-  const scheduler::Stats stats = scheduler.stats();
-  std::string text = fmt::format("{} run, {} wait ({} parked); blocks: {} used, {} cached, {} free, {} reserved",
-                                 stats.running, stats.waiting, stats.parked, stats.blocks_used, stats.blocks_cached,
-                                 stats.blocks_free, stats.blocks_reserved);
-  std::vector<scheduler::Waiting> waiting;
-  scheduler.list_waiting(waiting);
-  constexpr std::size_t kMost = 20;
-  for (std::size_t i = 0; i < std::min(waiting.size(), kMost); ++i) {
-    const CallBook::Call* call = calls.find(waiting[i].request);
-    text += fmt::format("\n  sequence {} of {} waits: {}", waiting[i].sequence.value,
-                        call == nullptr ? "?" : call->prepared.request_id, scheduler::to_string(waiting[i].reason));
-  }
-  return text;
 }
 
 }  // namespace paternoster::engine

@@ -1,5 +1,4 @@
-// How every call stands, for GET /debug/requests and for the log when nothing moves. Made between two
-// steps, by the engine's thread.
+// How every call stands, for GET /debug/requests. Made between two steps, by the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,5 @@ std::int32_t requests_ahead(const CallBook& calls, const scheduler::Scheduler& s
 // In the order in which they came; under order priority the more urgent first.
 std::vector<api::RequestStatus> list_requests(const CallBook& calls, const scheduler::Scheduler& scheduler,
                                               std::int64_t now_ns, const EstimateWait& wait_ns);
-
-// A few lines on who waits for what, for a person who must find out why.
-std::string describe(const scheduler::Scheduler& scheduler, const CallBook& calls);
 
 }  // namespace paternoster::engine

@@ -28,6 +28,8 @@ struct ServingMetrics::Life {
   std::int32_t prompt_tokens = 0;
   std::int32_t output_tokens = 0;
   std::int32_t preemptions = 0;
+  std::int64_t recomputed_tokens = 0;
+  std::uint64_t swapped_bytes = 0;
   std::int32_t cached_tokens = 0;
   std::size_t group = 1;         // class
   GroupCells* tenant = nullptr;  // its own cells, with label_tenants
@@ -122,6 +124,11 @@ void ServingMetrics::declare_cache(std::int32_t block_tokens, std::int32_t block
       .set(1);
 }
 
+void ServingMetrics::declare_block_bytes(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  block_bytes_ = bytes;
+}
+
 void ServingMetrics::arrived(const scheduler::Request& request, std::int64_t now_ns, const std::string& tenant,
                              std::int32_t weight) {
   const std::lock_guard lock(mutex_);
@@ -163,10 +170,7 @@ void ServingMetrics::take(const Event& event) {
       lives_.erase(found);
       return;
     case EventKind::kAdmitted: return admit(event, life);
-    case EventKind::kPreempted:
-      families_->preemptions.add();
-      ++life.preemptions;
-      return;
+    case EventKind::kPreempted: return count_preemption(event, life);
     case EventKind::kToken: return count_token(event, life);
     case EventKind::kFinished: return finish_sequence(event, life);
     case EventKind::kRequestFinished:
@@ -176,7 +180,24 @@ void ServingMetrics::take(const Event& event) {
   }
 }
 
+void ServingMetrics::count_preemption(const Event& event, Life& life) {
+  enum Kind : std::size_t { kRecompute, kSwap, kSlice };
+  const bool slice = event.cause == scheduler::PreemptCause::kSlice;
+  families_->preemptions_by_kind[slice ? kSlice : event.swapped_blocks > 0 ? kSwap : kRecompute]->add();
+  count_swapped(0, event.swapped_blocks, life);
+  if (slice) return;
+  families_->preemptions.add();
+  ++life.preemptions;
+}
+
+void ServingMetrics::count_swapped(std::size_t direction, std::int32_t blocks, Life& life) {
+  const std::uint64_t bytes = block_bytes_ * static_cast<std::uint64_t>(blocks);
+  families_->swapped_bytes[direction]->add(bytes);
+  life.swapped_bytes += bytes;
+}
+
 void ServingMetrics::admit(const Event& event, Life& life) {
+  count_swapped(1, event.swapped_blocks, life);
   if (life.seated_ns == 0) {
     life.seated_ns = event.at_ns;
     observe(life, Latency::kQueue, seconds(event.at_ns - life.arrived_ns));
@@ -218,6 +239,8 @@ void ServingMetrics::count_token(const Event& event, Life& life) {
 
 void ServingMetrics::finish_sequence(const Event& event, Life& life) {
   if (life.finish != scheduler::FinishReason::kDeadline) life.finish = event.finish;
+  families_->recomputed.add(static_cast<std::uint64_t>(event.recomputed_tokens));
+  life.recomputed_tokens += event.recomputed_tokens;
   const auto choice = static_cast<std::size_t>(event.choice);
   if (choice >= life.sequences.size()) return;
   const Life::Sequence& sequence = life.sequences[choice];
@@ -235,6 +258,8 @@ void ServingMetrics::finish_request(const Event& event, const Life& life) {
     families_->deadlines[life.group][static_cast<std::size_t>(stage)]->add();
   }
   families_->request_preemptions.observe(life.preemptions);
+  families_->request_recomputed.observe(static_cast<double>(life.recomputed_tokens));
+  families_->request_swapped.observe(static_cast<double>(life.swapped_bytes));
   families_->prompt_tokens.observe(life.prompt_tokens);
   families_->output_tokens.observe(life.output_tokens);
   const double service = life.prompt_tokens - life.cached_tokens + kOutputCharge * life.output_tokens;

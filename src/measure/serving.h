@@ -69,10 +69,12 @@ class ServingMetrics {
   // The events of one verb, as they come.
   void take(std::span<const scheduler::Event> events);
   void step(const StepFigures& figures);
-  // Once, when the KV cache's size is known.
   // Once, before any step: so many engines in this process, whose figures are summed and told apart.
   void declare_engines(std::int32_t engines);
+  // Once, when the KV cache's size is known.
   void declare_cache(std::int32_t block_tokens, std::int32_t blocks);
+  // Once, before the first request: what a block that is swapped counts for.
+  void declare_block_bytes(std::uint64_t bytes);
   // A refusal that the scheduler never saw (a template's, an unknown token, ...). Any thread.
   void rejected(scheduler::Refusal refusal);
 
@@ -97,6 +99,8 @@ class ServingMetrics {
   void serve(const Life& life, double tokens, std::int64_t now_ns);
   void admit(const scheduler::Event& event, Life& life);
   void count_token(const scheduler::Event& event, Life& life);
+  void count_preemption(const scheduler::Event& event, Life& life);
+  void count_swapped(std::size_t direction, std::int32_t blocks, Life& life);
   void finish_sequence(const scheduler::Event& event, Life& life);
   void finish_request(const scheduler::Event& event, const Life& life);
 
@@ -105,6 +109,7 @@ class ServingMetrics {
   std::unique_ptr<Groups> groups_;  // by class and by tenant
   bool labels_tenants_ = false;
   std::mutex mutex_;  // guards what follows, but for the atomic, and groups_
+  std::uint64_t block_bytes_ = 0;
   std::vector<StepFigures> latest_;  // of each engine
   struct EngineGauges {
     Gauge* running;

@@ -7,6 +7,8 @@ namespace {
 
 constexpr double kStepTokenBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 constexpr double kFewBounds[] = {0, 1, 2, 5, 10, 20, 50};
+constexpr double kWasteBounds[] = {0, 16, 64, 256, 1024, 4096, 16384, 65536};
+constexpr double kByteBounds[] = {0, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1024.0 * (1 << 20)};
 
 std::array<Gauge*, scheduler::kWaitReasons> waiting_gauges(Registry& registry) {
   std::array<Gauge*, scheduler::kWaitReasons> gauges{};
@@ -23,6 +25,22 @@ std::array<Gauge*, 3> block_gauges(Registry& registry) {
                            {{"state", state}});
   };
   return {make("used"), make("cached"), make("free")};
+}
+
+std::array<Counter*, 3> preemption_counters(Registry& registry) {
+  const auto make = [&](const char* kind) {
+    return &registry.counter("paternoster_preemptions_total", "Seats given up, by what became of the KV.",
+                             {{"kind", kind}});
+  };
+  return {make("recompute"), make("swap"), make("slice")};
+}
+
+std::array<Counter*, 2> swap_counters(Registry& registry) {
+  const auto make = [&](const char* direction) {
+    return &registry.counter("paternoster_swapped_bytes_total", "KV copied out to the host and back in.",
+                             {{"direction", direction}});
+  };
+  return {make("out"), make("in")};
 }
 
 std::array<Counter*, 3> finished_counters(Registry& registry) {
@@ -89,8 +107,10 @@ ServingMetrics::Families::Families(Registry& r)
                           "vllm:generation_tokens_total")),
       finished(finished_counters(r)),
       refused(refused_counters(r)),
-      preemptions(r.counter("paternoster_preemptions_total", "Seats given up, by kind.",
-                            {{"kind", "recompute"}}, "vllm:num_preemptions_total")),
+      preemptions_by_kind(preemption_counters(r)),
+      preemptions(r.counter("", "Seats given up, slices apart.", {}, "vllm:num_preemptions_total")),
+      recomputed(r.counter("paternoster_recomputed_tokens_total", "Tokens computed again after a preemption.")),
+      swapped_bytes(swap_counters(r)),
       deadlines(deadline_counters(r)),
       jain(r.gauge("paternoster_fairness_jain_index",
                    "Jain's index over the service by weight of the last minute's tenants; 1: all equal.")),
@@ -116,6 +136,10 @@ ServingMetrics::Families::Families(Registry& r)
       request_preemptions(r.histogram("paternoster_request_preemptions",
                                       "Seats given up by a request.", kFewBounds, {},
                                       "vllm:request_num_preemptions")),
+      request_recomputed(r.histogram("paternoster_request_recomputed_tokens",
+                                     "Tokens of a request that were computed again.", kWasteBounds)),
+      request_swapped(r.histogram("paternoster_request_swapped_bytes",
+                                  "KV of a request copied out to the host and back in.", kByteBounds)),
       step_tokens(r.histogram("paternoster_step_tokens", "Tokens computed in a step.",
                               kStepTokenBounds, {}, "vllm:iteration_tokens_total")),
       step_seconds(r.histogram("paternoster_step_seconds", "Duration of a step.", kGapBounds)) {}

@@ -25,7 +25,10 @@ struct ServingMetrics::Families {
   Counter& generated;
   std::array<Counter*, 3> finished;  // stop, length, abort
   std::array<Counter*, scheduler::kRefusals> refused;   // by scheduler::Refusal
-  Counter& preemptions;
+  std::array<Counter*, 3> preemptions_by_kind;  // recompute, swap, slice
+  Counter& preemptions;                         // the alias's total: slices are none
+  Counter& recomputed;
+  std::array<Counter*, 2> swapped_bytes;  // out, in
   std::array<std::array<Counter*, kStages>, kClasses> deadlines;  // missed
   Gauge& jain;
   Gauge& service_gap;
@@ -39,6 +42,8 @@ struct ServingMetrics::Families {
   Histogram& prompt_tokens;
   Histogram& output_tokens;
   Histogram& request_preemptions;
+  Histogram& request_recomputed;
+  Histogram& request_swapped;
   Histogram& step_tokens;
   Histogram& step_seconds;
 };

@@ -86,6 +86,38 @@ TEST(ServingMetrics, ComputingAgainIsNoNewPrompt) {
   EXPECT_THAT(metrics.render(), HasSubstr("vllm:num_preemptions_total{model_name=\"m\",engine=\"0\"} 1\n"));
 }
 
+TEST(ServingMetrics, CountPreemptionsByKindAndWhatTheyWaste) {
+  ServingMetrics metrics("m");
+  metrics.declare_block_bytes(1000);
+  metrics.arrived(request(), 0);
+  Event swapped_out = event(2, EventKind::kPreempted);
+  swapped_out.swapped_blocks = 3;
+  Event back = event(3, EventKind::kAdmitted);
+  back.resumed = true;
+  back.swapped_blocks = 2;
+  Event dropped = event(4, EventKind::kPreempted);
+  dropped.cause = scheduler::PreemptCause::kBlocks;
+  Event slice = event(6, EventKind::kPreempted);
+  slice.cause = scheduler::PreemptCause::kSlice;
+  Event over = event(8, EventKind::kFinished);
+  over.recomputed_tokens = 40;
+  Event resumed = back;
+  resumed.swapped_blocks = 0;
+  const Event events[] = {event(1, EventKind::kAdmitted), swapped_out, back, dropped, resumed, slice, resumed, over,
+                          event(9, EventKind::kRequestFinished)};
+  metrics.take(events);
+  const std::string text = metrics.render();
+  for (const char* kind : {"recompute", "swap", "slice"}) {
+    EXPECT_THAT(text, HasSubstr("paternoster_preemptions_total{model=\"m\",kind=\"" + std::string(kind) + "\"} 1\n"));
+  }
+  EXPECT_THAT(text, HasSubstr("vllm:num_preemptions_total{model_name=\"m\",engine=\"0\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_recomputed_tokens_total{model=\"m\"} 40\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_swapped_bytes_total{model=\"m\",direction=\"out\"} 3000\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_swapped_bytes_total{model=\"m\",direction=\"in\"} 2000\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_request_recomputed_tokens_sum{model=\"m\"} 40\n"));
+  EXPECT_THAT(text, HasSubstr("paternoster_request_swapped_bytes_sum{model=\"m\"} 5000\n"));
+}
+
 TEST(ServingMetrics, KnowClassesAndTenantsApart) {
   ServingMetrics metrics("m");
   metrics.label_tenants();

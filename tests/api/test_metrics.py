@@ -23,7 +23,8 @@ def test_every_name_of_the_catalogue_parses(server):
                  "prompt_tokens", "generated_tokens", "requests_finished", "requests_rejected", "preemptions",
                  "ttft_seconds", "itl_seconds", "tpot_seconds", "e2e_seconds", "queue_seconds",
                  "prefill_seconds", "decode_seconds", "request_prompt_tokens", "request_output_tokens",
-                 "request_preemptions", "step_seconds", "http_responses"):
+                 "request_preemptions", "request_recomputed_tokens", "request_swapped_bytes", "recomputed_tokens",
+                 "swapped_bytes", "step_seconds", "http_responses"):
         assert "paternoster_" + name in found, name
     for name in ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc", "prefix_cache_queries",
                  "prefix_cache_hits", "prompt_tokens", "generation_tokens", "request_success", "num_preemptions",
