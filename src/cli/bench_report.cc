@@ -36,7 +36,7 @@ std::string load_text(double load, bool closed) {
   return closed ? fmt::format("{:.0f} streams", load) : fmt::format("{:.3g} requests/s", load);
 }
 
-std::string verdict_text(std::span<const SweepPoint> points, bool closed) {
+std::string sweep_verdict(std::span<const SweepPoint> points, bool closed) {
   const bench::SweepVerdict verdict = bench::judge(points, closed);
   const bool judged = !points.empty() && !points.front().run.summary.objectives.empty();
   std::string out;
@@ -148,7 +148,7 @@ std::string sweep_text(std::span<const SweepPoint> points, bool closed) {
                        all.failed + all.refused,
                        summary.objectives.empty() ? "–" : summary.meets_objectives() ? "met" : "missed");
   }
-  return out + verdict_text(points, closed) + "\n";
+  return out + sweep_verdict(points, closed) + "\n";
 }
 
 Result<Overlay> read_overlay(const std::string& path, const measure::Objectives& objectives) {
@@ -188,7 +188,7 @@ report::Document run_document(const BenchRun& run, const Settings& settings, std
 
 report::Document sweep_document(std::span<const SweepPoint> points, bool closed, const Settings& settings) {
   report::Document document{"Sweep", "", {}};
-  document.parts.push_back(report::Text{verdict_text(points, closed), report::Text::Kind::kVerdict});
+  document.parts.push_back(report::Text{sweep_verdict(points, closed), report::Text::Kind::kVerdict});
   const std::string x_label = closed ? "streams" : "requests a second offered";
   report::Plot rates{"Throughput", x_label, "per second", false, false, {}, {}};
   rates.lines.push_back(over_load("output tokens", points, [](const auto& summary) { return summary.output_rate(); }));

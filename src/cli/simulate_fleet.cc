@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int32_t kUsualSlice = 128;
 
-std::string verdict_text(const Job& job, const simulator::FleetOutcome& outcome) {
+std::string fleet_verdict(const Job& job, const simulator::FleetOutcome& outcome) {
   return simulator::to_string(simulator::Verdict{outcome.overloaded(), outcome.summary.meets_objectives()},
                               !job.objectives.empty());
 }
@@ -71,7 +71,7 @@ void print_fleet(const Job& job, const simulator::FleetOutcome& outcome) {
              "engines were done {:.2f} s apart (standard deviation)\n",
              outcome.slices_per_request(), 100 * outcome.early_return_ratio(), stats.tokens_produced,
              stats.tokens_invalid, stats.tokens_padded, stats.tokens_reprefilled, outcome.completion_deviation_s());
-  fmt::print("{}\n", verdict_text(job, outcome));
+  fmt::print("{}\n", fleet_verdict(job, outcome));
 }
 
 Result<void> write_fleet_json(const Job& job, const simulator::FleetOutcome& outcome) {
@@ -106,7 +106,7 @@ Result<void> write_fleet_html(const Job& job, const simulator::FleetOutcome& out
   if (job.options.html.empty()) return {};
   std::ranges::stable_sort(records, {}, &measure::RequestRecord::scheduled_ns);
   const SimulatedRun run{fmt::format("{} x {}", job.options.instances, job.options.fleet), &outcome.summary,
-                         &outcome.timeline, verdict_text(job, outcome)};
+                         &outcome.timeline, fleet_verdict(job, outcome)};
   auto file = LineFile::create(job.options.html);
   if (!file) return std::unexpected(file.error());
   file->text() = report::to_html(simulate_report(

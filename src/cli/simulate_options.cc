@@ -57,7 +57,7 @@ FleetKind kind_of(const std::string& preset) {
 }
 
 // Fills in what follows from what was given, and names what nothing would read; none: all is well.
-std::optional<std::string> check_together(SimulateOptions& options) {
+std::optional<std::string> check_call(SimulateOptions& options) {
   if (options.fleet.empty() && options.instances > 1) options.fleet = "spread";
   const bool fleet = !options.fleet.empty();
   const auto [batches, slices] = kind_of(options.fleet);
@@ -116,7 +116,7 @@ ParsedSimulate parse_simulate(int argc, const char* const* argv) {
     parsed.exit_code = fail_call(app, error);
     return parsed;
   }
-  const std::optional<std::string> wrong = check_together(options);
+  const std::optional<std::string> wrong = check_call(options);
   if (wrong) {
     std::fprintf(stderr, "paternoster simulate: %s\n", wrong->c_str());
     parsed.exit_code = 2;

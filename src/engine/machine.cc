@@ -132,7 +132,7 @@ std::optional<MemoryLimit> tightest_memory(const fs::path& root) {
 
 // How many cores the allowed processors belong to: two threads of one core share its multipliers, so the
 // second gains next to nothing and disturbs the first.
-int cores_of(const fs::path& root, const cpu_set_t& mask) {
+int core_count(const fs::path& root, const cpu_set_t& mask) {
   std::set<std::string> cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &mask)) continue;
@@ -157,7 +157,7 @@ void read_processors(const fs::path& root, Machine& machine) {
   int cores = allowed;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
     allowed = std::max(1, CPU_COUNT(&mask));
-    cores = std::max(1, cores_of(root, mask));
+    cores = std::max(1, core_count(root, mask));
   }
   machine.processors = cores;
   machine.processors_reason = fmt::format("affinity mask allows {}", allowed);
