@@ -88,10 +88,13 @@ class Served:
 class Stream(threading.Thread):
     """One streamed completion over the API; `times` holds when each token came."""
 
-    def __init__(self, server, prompt="Once upon a time", tokens=200, **fields):
+    def __init__(self, server, prompt="Once upon a time", tokens=200, request_id=None, **fields):
         super().__init__(daemon=True)
         self.server = server
         self.body = {"prompt": prompt, "max_tokens": tokens, "stream": True, "ignore_eos": True, **fields}
+        self.headers = {"Content-Type": "application/json"}
+        if request_id is not None:
+            self.headers["X-Request-Id"] = request_id
         self.times = []
         self.failure = None
         self.stopped = False
@@ -100,8 +103,7 @@ class Stream(threading.Thread):
     def run(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=300)
         try:
-            connection.request("POST", "/v1/completions", json.dumps(self.body),
-                               {"Content-Type": "application/json"})
+            connection.request("POST", "/v1/completions", json.dumps(self.body), self.headers)
             response = connection.getresponse()
             if response.status != 200:
                 raise AssertionError(f"{response.status}: {response.read(500)}")

@@ -47,6 +47,11 @@ void append_request(std::string& out, const RequestStatus& request) {
     object.null("queue_position");
   }
   optional_ms(object, "estimated_start_ms", request.starts_in_ns);
+  if (request.engine) {
+    object.field("engine", *request.engine);
+  } else {
+    object.null("engine");
+  }
   object.key("choices") += '[';
   for (const ChoiceStatus& choice : request.choices) {
     if (&choice != request.choices.data()) out += ',';
@@ -56,7 +61,7 @@ void append_request(std::string& out, const RequestStatus& request) {
   object.end();
 }
 
-constexpr std::array<std::pair<std::string_view, const char*>, 13> kExplanations = {{
+constexpr std::array<std::pair<std::string_view, const char*>, 19> kExplanations = {{
     {"no_blocks", "the KV cache has no room for it until somebody ends"},
     {"token_budget", "the tokens that a step computes are spent on others"},
     {"seat_limit", "all seats are taken (--max-seqs)"},
@@ -69,6 +74,12 @@ constexpr std::array<std::pair<std::string_view, const char*>, 13> kExplanations
     {"tenant_share", "its tenant has had more than the others; they come first"},
     {"window_open", "its batch still gathers arrivals (--window)"},
     {"latency_target", "more prompt in this step would make somebody's gap too long (--itl-target)"},
+    {"prompt_unread", "its prompt is being turned into tokens, or waits for that"},
+    {"interval", "slices are given out together, and the next time has not come (--fleet-interval)"},
+    {"all_busy", "every engine has its batch"},
+    {"no_instance", "no engine takes work"},
+    {"no_memory", "the KV caches of all engines hold what others still need"},
+    {"engine_busy", "its engine still runs the batch before it"},
     {"preempted", "it gave up its seat and goes on as soon as there is room"},
 }};
 

@@ -20,6 +20,7 @@ struct ChoiceStatus {
 };
 
 struct RequestStatus {
+  std::uint64_t call = 0;  // its number, which is not shown
   std::string request_id;
   Standing standing;
   std::int64_t age_ns = 0;                      // since it arrived
@@ -30,6 +31,7 @@ struct RequestStatus {
   std::int32_t preemptions = 0;
   std::optional<std::int32_t> ahead;            // requests before it in the queue; none: it has boarded
   std::optional<std::int64_t> starts_in_ns;     // an estimate, while it is in the queue
+  std::optional<std::int32_t> engine;           // which of several has it, or had it last
   std::vector<ChoiceStatus> choices;
 };
 

@@ -50,11 +50,14 @@ Result<engine::EngineOptions> engine_options(const ServeOptions& options) {
   engine.max_queue = options.max_queue;
   engine.threads = options.threads;
   engine.instances = options.instances;
+  engine.fleet = options.fleet;
   engine.placement = options.placement;
+  engine.fleet_interval_ns = options.fleet_interval_ns;
   engine.preset = options.preset;
   engine.choices = options.choices;
   engine.tuning = options.tuning;
   engine.swap_bytes = options.swap_bytes;
+  engine.swap_file = options.swap_file;
   engine.journal = options.journal;
   engine.step_log = options.step_log;
   engine.trace = options.trace;

@@ -15,6 +15,7 @@
 #include "cli/duration_option.h"
 #include "cli/failure.h"
 #include "cli/setting_rules.h"
+#include "fleet/presets.h"
 #include "kernels/attention.h"
 #include "model/model_path.h"
 #include "scheduler/presets.h"
@@ -133,7 +134,9 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
         if (!bytes) throw CLI::ValidationError("--swap-memory", bytes.error().message);
         options.swap_bytes = *bytes;
       },
-      "host memory for relief swap and auto: 512M (the default there), 2G");
+      "room for relief swap and auto, in memory or in the --swap-file: 512M (the default there), 2G");
+  app.add_option("--swap-file", options.swap_file,
+                 "a new file for what is swapped out, instead of memory; it has no name while it is used");
   app.add_option("--victim", choices.victim, "who gives way first: " + scheduler::victim_names());
   app.add_option("--speculate", choices.speculation,
                  "guess tokens ahead where that is cheap; answers stay the same: " + scheduler::speculation_names());
@@ -146,7 +149,7 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
   add_duration(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms", true);
   app.add_option("--window-seqs", tuning.window_seqs, "sequences that close boarding window early; 0: all seats")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice, for boarding sliced")
+  app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice, for boarding sliced, and between engines")
       ->check(CLI::Range(1, kMostInt));
   add_duration(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s", true);
   add_duration(app, "--promotion", tuning.promotion_ns,
@@ -159,13 +162,27 @@ void add_instances(CLI::App& app, ServeOptions& options) {
                                    "engines in this process, which share threads, seats and KV cache evenly")
                         ->check(CLI::Range(1, 256));
   app.add_option_function<std::string>(
+         "--fleet",
+         [&options](const std::string& word) {
+           if (auto config = fleet::config_of(word, {}); !config) {
+             throw CLI::ValidationError("--fleet", config.error().message);
+           }
+           options.fleet = word;
+         },
+         "how calls, or slices of them, are shared out between engines: " + fleet::preset_names() +
+             "; by default scls and cluster with the presets of these names, spread with others")
+      ->needs(instances);
+  add_duration(app, "--fleet-interval", options.fleet_interval_ns,
+               "least time between two looks at who waits for a batch, for --fleet sls to scls_keep: 100ms", true)
+      ->needs(instances);
+  app.add_option_function<std::string>(
          "--placement",
          [&options](const std::string& word) {
            const auto placement = fleet::placement_of(word);
            if (!placement) throw CLI::ValidationError("--placement", placement.error().message);
            options.placement = *placement;
          },
-         "which engine a request goes to: round_robin, least_loaded (fewest requests), max_min (least "
+         "which engine a call or a batch goes to: round_robin, least_loaded (fewest requests), max_min (least "
          "estimated time), prefix (whoever knows its beginning)")
       ->needs(instances);
 }
@@ -208,11 +225,36 @@ bool swaps(const ServeOptions& options) {
   return choices && (choices->relief == scheduler::Relief::kSwap || choices->relief == scheduler::Relief::kAuto);
 }
 
+// What the fleet decides by; none: there is one engine.
+std::optional<fleet::Config> fleet_of(const ServeOptions& options) {
+  if (options.instances == 1) return std::nullopt;
+  fleet::Limits limits;
+  limits.slice_tokens = options.tuning.slice_tokens;
+  const auto preset = options.fleet.empty() ? fleet::preset_with(options.preset) : std::string_view(options.fleet);
+  const auto config = fleet::config_of(preset, limits);
+  return config ? std::optional(*config) : std::nullopt;
+}
+
 // A setting that no choice reads would be believed to do something: it is refused. None: all is well.
 std::optional<std::string> unread_setting(const CLI::App& app, const ServeOptions& options) {
   const auto choices = scheduler::choose(options.preset, options.choices);
   if (!choices) return choices.error().message;
-  for (const SettingRule& rule : setting_rules(*choices)) {
+  const auto fleet = fleet_of(options);
+  const bool fleet_slices = fleet && fleet->limits.slice_tokens != fleet::kWholeRequest;
+  const bool fleet_waits = fleet && fleet->choices.dispatch != fleet::Dispatch::kAtOnce;
+  if (fleet_slices && options.choices.boarding && options.choices.boarding->starts_with("sliced")) {
+    return "--boarding " + *options.choices.boarding +
+           " would cut slices that the fleet has cut already: leave it out, or choose another --fleet";
+  }
+  std::vector<SettingRule> rules = setting_rules(*choices);
+  for (SettingRule& rule : rules) {
+    if (rule.flag == "--slice-tokens") rule.read |= fleet_slices;
+  }
+  rules.push_back({"--swap-file", swaps(options), "--relief swap"});
+  rules.push_back({"--fleet", fleet.has_value(), "--instances 2 or more"});
+  rules.push_back({"--placement", fleet.has_value(), "--instances 2 or more"});
+  rules.push_back({"--fleet-interval", fleet_waits, "several --instances under a --fleet that waits (sls to scls_keep)"});
+  for (const SettingRule& rule : rules) {
     const CLI::Option* option = app.get_option_no_throw(std::string(rule.flag));
     if (option != nullptr && option->count() > 0 && !rule.read) {
       return fmt::format("{} has an effect only with {}, or a preset that has it", rule.flag, rule.needs);

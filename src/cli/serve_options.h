@@ -28,11 +28,14 @@ struct ServeOptions {
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;
   std::int32_t instances = 1;
-  fleet::Placement placement = fleet::Placement::kLeastLoaded;
+  std::string fleet;  // empty: what goes with the preset
+  std::optional<fleet::Placement> placement;
+  std::int64_t fleet_interval_ns = 100'000'000;
   std::string preset;
   scheduler::ChoiceNames choices;
   scheduler::Tuning tuning{};
   std::uint64_t swap_bytes = 0;
+  std::string swap_file;
   std::string api_key_file;
   bool log_json = false;
   std::string chat_template;  // a file

@@ -14,7 +14,10 @@ void CallBook::open(PreparedCall&& prepared, std::int64_t deadline_ns) {
   auto call = std::make_unique<Call>();
   call->usage.prompt_tokens = static_cast<std::int32_t>(prepared.numbers->prompt.size());
   for (std::int32_t choice = 0; choice < prepared.choices; ++choice) {
-    call->choices.emplace_back(TextStream(tokenizer_, prepared.text));
+    Choice& made = call->choices.emplace_back(TextStream(tokenizer_, prepared.text));
+    made.output = prepared.said();
+    std::string told;  // in earlier slices
+    for (const TokenId token : prepared.numbers->said) made.text.push(token, told);
   }
   call->deadline_ns = deadline_ns;
   const RequestId id{prepared.call.value};
@@ -142,7 +145,7 @@ void CallBook::accept(Call& call, const Event& event) {
   for (std::int32_t choice = 0; choice < event.count; ++choice) {
     const SequenceId sequence{event.sequence.value + static_cast<std::uint64_t>(choice)};
     riders_.insert_or_assign(sequence, Rider{&call, choice});
-    executor_.add(sequence, choice, call.prepared.numbers);
+    executor_.add(sequence, call.prepared.choice + choice, call.prepared.numbers);
   }
   outbox_.push_back(api::Accepted{call.prepared.call, call.usage.prompt_tokens, call.prepared.numbers->prompt,
                                   call.timings.ahead, call.starts_in_ns});
@@ -189,7 +192,10 @@ void CallBook::finish(Call& call, const Event& event) {
   const bool cancelled = event.finish == scheduler::FinishReason::kCancelled;
   if (cancelled && !call.stopped) return;
   Choice& choice = call.choices[static_cast<std::size_t>(event.choice)];
-  choice.text.finish(choice.delta.text);
+  // What a slice holds back is told by the next one, which hears the same tokens again.
+  const bool cut = event.finish == scheduler::FinishReason::kLength && call.prepared.slice_tokens > 0 &&
+                   choice.output < call.prepared.max_tokens;
+  if (!cut) choice.text.finish(choice.delta.text);
   send_delta(choice, call.prepared.call, event.choice);
   choice.over = true;
   const bool stopped = event.finish == scheduler::FinishReason::kStop;

@@ -25,10 +25,10 @@ scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
 }  // namespace
 
 Drive::Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
-             kernels::KvType kv_type)
+             kernels::KvType kv_type, std::unique_ptr<SwapFile> swap_file)
     : cache_(model.layers().size(), model.kv_shape(kv_type),
              static_cast<std::size_t>(config.limits.num_blocks),
-             static_cast<std::size_t>(config.limits.swap_blocks)),
+             static_cast<std::size_t>(config.limits.swap_blocks), std::move(swap_file)),
       executor_(model, cache_, pool,
                 static_cast<std::size_t>(config.choices.prefill != scheduler::Prefill::kWhole
                                              ? config.limits.step_tokens
@@ -40,6 +40,7 @@ std::uint64_t Drive::submit(std::shared_ptr<RequestNumbers> numbers, std::int32_
   scheduler::Request request;
   request.id = RequestId{outcomes_.size()};
   request.prompt = numbers->prompt;
+  request.prompt.insert(request.prompt.end(), numbers->said.begin(), numbers->said.end());
   request.max_tokens = max_tokens;
   request.choices = choices;
   request.reads_prefix_cache = !numbers->score_prompt;

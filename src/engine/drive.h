@@ -38,7 +38,7 @@ class Drive {
  public:
   // model and pool must outlive this object.
   Drive(const PackedModel& model, ThreadPool& pool, const scheduler::Config& config,
-        kernels::KvType kv_type = kernels::KvType::kF16);
+        kernels::KvType kv_type = kernels::KvType::kF16, std::unique_ptr<SwapFile> swap_file = nullptr);
 
   // Returns the number under which choices(number) gives the outcome.
   std::uint64_t submit(std::shared_ptr<RequestNumbers> numbers, std::int32_t max_tokens,

@@ -18,6 +18,12 @@ std::int64_t now_ns() {
       .count();
 }
 
+RefuseCall refusal_of(api::CallId call, api::ApiError&& error) {
+  const bool too_long = error.code == "context_length_exceeded";
+  return {call, std::move(error),
+          too_long ? scheduler::Refusal::kPromptTooLong : scheduler::Refusal::kInvalid};
+}
+
 namespace {
 
 Result<std::unique_ptr<std::ofstream>> open_file(const char* what, const std::filesystem::path& path) {
@@ -54,6 +60,7 @@ EngineLoop::EngineLoop(scheduler::Scheduler&& scheduler, NativeExecutor& executo
       engine_(engine),
       max_len_(scheduler_.config().limits.max_len),
       checks_(options.check_invariants),
+      learns_cost_(options.learns_cost),
       files_(std::move(files)) {
   if (files_.journal) scheduler_.record_to(&journal_);
   if (metrics_ != nullptr) metrics_->declare_block_bytes(executor.bytes_a_block());
@@ -74,6 +81,11 @@ void EngineLoop::attach(api::Outlet* outlet) {
 void EngineLoop::watch(bool on) {
   watching_.store(on, std::memory_order_relaxed);
   if (on) send(LookAgain{});
+}
+
+std::optional<scheduler::CostModel> EngineLoop::learnt_cost() const {
+  const std::lock_guard lock(cost_mutex_);
+  return learnt_cost_;
 }
 
 void EngineLoop::run() {
@@ -104,16 +116,18 @@ void EngineLoop::handle(PreparedCall& call) {
   scheduler::Request request;
   request.id = RequestId{call.call.value};
   request.prompt = call.numbers->prompt;
-  request.max_tokens = call.max_tokens;
+  request.prompt.insert(request.prompt.end(), call.numbers->said.begin(), call.numbers->said.end());
+  request.max_tokens = call.most_tokens();
   request.choices = call.choices;
   request.cache_namespace = call.cache_namespace;
   request.reads_prefix_cache = !call.numbers->score_prompt;
   request.tenant = tenant_of(standing, now);
   request.priority = standing.priority;
-  request.expected_tokens = standing.expected_tokens;
+  request.expected_tokens = std::clamp(standing.expected_tokens - call.said(), 0, request.max_tokens);
   request.deadline_ns = deadline_ns;
   const std::int32_t ahead = requests_ahead(calls_, scheduler_, standing.priority);
-  if (metrics_ != nullptr) metrics_->arrived(request, now, standing.tenant, standing.weight);
+  const bool whole = call.slice_tokens == 0;  // who cuts a call into slices measures it as one
+  if (metrics_ != nullptr && whole) metrics_->arrived(request, now, standing.tenant, standing.weight);
   if (checks_) ledger_.submitted(request.id);
   calls_.open(std::move(call), deadline_ns);
   calls_.expect(request.id, ahead, wait_ns(scheduler_.stats(), ahead).value_or(-1));
@@ -155,10 +169,11 @@ void EngineLoop::handle(StopCall& stop) {
   tell(scheduler_.cancel(now_ns(), request));
 }
 
-void EngineLoop::handle(ListRequests&) {
+void EngineLoop::handle(ListRequests& asked) {
   const scheduler::Stats stats = scheduler_.stats();
   auto list = list_requests(calls_, scheduler_, now_ns(),
                             [&](std::int32_t ahead) { return wait_ns(stats, ahead); });
+  append_unread(list, std::move(asked.unread));
   const std::lock_guard lock(outlet_mutex_);
   if (outlet_ != nullptr) outlet_->list(std::move(list));
 }
@@ -247,9 +262,15 @@ bool EngineLoop::step() {
 }
 
 void EngineLoop::calibrate(const scheduler::Plan& plan, std::int64_t step_ns, std::int64_t now_ns) {
-  if (!StepCalibrator::is_read_by(scheduler_.config().choices)) return;
+  const bool read_here = StepCalibrator::is_read_by(scheduler_.config().choices);
+  if (!read_here && !learns_cost_) return;
   const auto model = calibrator_.take(plan, step_ns, scheduler_.config().cost);
   if (!model) return;
+  if (learns_cost_) {
+    const std::lock_guard lock(cost_mutex_);
+    learnt_cost_ = model;
+  }
+  if (!read_here) return;
   spdlog::debug("a step takes {} ns and {} ps a token, as measured", model->step_ns, model->token_ps);
   if (const auto set = scheduler_.calibrate(now_ns, *model); !set) spdlog::error("{}", set.error().message);
 }

@@ -37,6 +37,8 @@ struct RefuseCall {
   api::ApiError error;
   scheduler::Refusal refusal;  // the nearest word the metrics have
 };
+// What the preparer found wrong.
+RefuseCall refusal_of(api::CallId call, api::ApiError&& error);
 struct CancelCall {
   api::CallId call;
 };
@@ -44,7 +46,9 @@ struct CancelCall {
 struct StopCall {
   api::CallId call;
 };
-struct ListRequests {};
+struct ListRequests {
+  std::vector<api::RequestStatus> unread;  // calls that have not reached the loop
+};
 struct DrainNow {};
 struct LookAgain {};  // somebody has begun to watch
 using LoopMessage = std::variant<PreparedCall, RefuseCall, CancelCall, StopCall, ListRequests, DrainNow, LookAgain>;
@@ -79,6 +83,8 @@ class EngineLoop {
   std::int64_t last_step_ns() const noexcept { return last_step_ns_.load(std::memory_order_relaxed); }
   std::int32_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
   std::int32_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+  // What a step costs as measured lately, with EngineOptions::learns_cost. None: not known yet.
+  std::optional<scheduler::CostModel> learnt_cost() const;
   std::int32_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
  private:
@@ -87,7 +93,7 @@ class EngineLoop {
   void handle(RefuseCall& refusal);
   void handle(CancelCall& cancel);
   void handle(StopCall& stop);
-  void handle(ListRequests&);
+  void handle(ListRequests& asked);
   void handle(DrainNow&);
   void handle(LookAgain&) { frame_wanted_ = true; }
   api::ApiError error_of(const scheduler::Event& event) const;
@@ -113,6 +119,9 @@ class EngineLoop {
   std::int32_t engine_;  // its number among those of this process
   std::int32_t max_len_;
   bool checks_;
+  bool learns_cost_;
+  mutable std::mutex cost_mutex_;
+  std::optional<scheduler::CostModel> learnt_cost_;  // guarded by cost_mutex_
   scheduler::Ledger ledger_;
   scheduler::Journal journal_;
   std::string step_lines_;  // on their way to the step log

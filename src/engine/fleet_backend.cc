@@ -11,7 +11,6 @@
 namespace paternoster::engine {
 namespace {
 
-constexpr std::int64_t kFrameIntervalNs = 45'000'000;  // a little less than an engine's own
 constexpr std::int64_t kMostTokens = 1 << 28;
 
 std::int64_t steady_ns() {
@@ -47,17 +46,11 @@ class FleetBackend::Gate final : public api::Outlet {
 
 FleetBackend::FleetBackend(std::vector<std::unique_ptr<api::Backend>> engines, fleet::Placement placement)
     : engines_(std::move(engines)),
-      card_(engines_.front()->model()),
+      card_(summed_card(engines_)),
       fleet_(make_fleet(engines_.size(), placement)),
-      frames_(engines_.size()),
+      board_(engines_.size(), FrameBoard::Count::kOfEachEngine),
       answered_(engines_.size()) {
-  card_.engines = static_cast<std::int32_t>(engines_.size());
-  card_.max_seqs = 0;
-  card_.kv_tokens = 0;
   for (std::size_t engine = 0; engine < engines_.size(); ++engine) {
-    card_.max_seqs += engines_[engine]->model().max_seqs;
-    card_.kv_tokens += engines_[engine]->model().kv_tokens;
-    card_.max_len = std::min(card_.max_len, engines_[engine]->model().max_len);
     gates_.push_back(std::make_unique<Gate>(*this, engine));
     engines_[engine]->attach(gates_.back().get());
   }
@@ -177,22 +170,7 @@ api::ApiResult<std::string> FleetBackend::render(const api::ChatPrompt& prompt) 
 
 // ---- what is put together
 
-api::Health FleetBackend::health() const {
-  api::Health sum = engines_.front()->health();
-  for (std::size_t engine = 1; engine < engines_.size(); ++engine) {
-    const api::Health one = engines_[engine]->health();
-    const bool worse = one.readiness != api::Readiness::kReady && one.readiness > sum.readiness;
-    const bool bad = sum.readiness != api::Readiness::kReady && !worse;
-    // Of the worst engine; of equals the one that has moved last.
-    const bool younger = one.last_step_age_ns >= 0 &&
-                         (sum.last_step_age_ns < 0 || one.last_step_age_ns < sum.last_step_age_ns);
-    if (worse || (!bad && younger)) sum.last_step_age_ns = one.last_step_age_ns;
-    if (worse) sum.readiness = one.readiness;
-    sum.running += one.running;
-    sum.waiting += one.waiting;
-  }
-  return sum;
-}
+api::Health FleetBackend::health() const { return summed_health(engines_); }
 
 void FleetBackend::list_requests() {
   {
@@ -205,6 +183,7 @@ void FleetBackend::list_requests() {
 void FleetBackend::list(std::size_t engine, std::vector<api::RequestStatus>&& requests) {
   const std::lock_guard lock(outlet_mutex_);
   PATERNOSTER_CHECK(answered_[engine] < asking_.size());
+  for (api::RequestStatus& one : requests) one.engine = static_cast<std::int32_t>(engine);
   Asking& asking = asking_[answered_[engine]++];
   asking.answers.insert(asking.answers.end(), std::make_move_iterator(requests.begin()),
                         std::make_move_iterator(requests.end()));
@@ -227,37 +206,8 @@ void FleetBackend::drain() {
 
 void FleetBackend::show(std::size_t engine, api::LiveFrame&& frame) {
   const std::lock_guard lock(outlet_mutex_);
-  const bool quiet = frame.running == 0 && frame.waiting == 0;
-  frames_[engine] = std::move(frame);
-  // An engine that is busy shows another soon; the last one of an engine must not be lost.
-  const std::int64_t now_ns = steady_ns();
-  if (!quiet && now_ns - shown_ns_ < kFrameIntervalNs) return;
-  shown_ns_ = now_ns;
-  if (outlet_ != nullptr) outlet_->show(put_together());
-}
-
-api::LiveFrame FleetBackend::put_together() const {
-  api::LiveFrame sum;
-  for (std::size_t engine = 0; engine < frames_.size(); ++engine) {
-    const api::LiveFrame& one = frames_[engine];
-    sum.step += one.step;
-    sum.step_ns = std::max(sum.step_ns, one.step_ns);
-    sum.tokens_per_second += one.tokens_per_second;
-    sum.running += one.running;
-    sum.waiting += one.waiting;
-    sum.kv_used += one.kv_used;
-    sum.kv_cached += one.kv_cached;
-    sum.kv_free += one.kv_free;
-    sum.kv_block_tokens = std::max(sum.kv_block_tokens, one.kv_block_tokens);
-    sum.engines.push_back({one.step, one.step_ns, one.running, one.waiting, one.kv_used,
-                           one.kv_used + one.kv_cached + one.kv_free});
-    for (api::LiveSequence sequence : one.sequences) {
-      sequence.engine = static_cast<std::int32_t>(engine);
-      sequence.id = sequence.id * frames_.size() + engine;  // each engine counts from 1
-      sum.sequences.push_back(std::move(sequence));
-    }
-  }
-  return sum;
+  auto together = board_.take(engine, std::move(frame), steady_ns());
+  if (together && outlet_ != nullptr) outlet_->show(std::move(*together));
 }
 
 fleet::InstanceStats FleetBackend::stats(std::size_t engine) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "api/backend.h"
+#include "engine/together.h"
 #include "fleet/fleet.h"
 
 namespace paternoster::engine {
@@ -66,7 +67,6 @@ class FleetBackend final : public api::Backend {
   void end_trip(api::CallId call, std::int32_t tokens);
   void show(std::size_t engine, api::LiveFrame&& frame);
   void list(std::size_t engine, std::vector<api::RequestStatus>&& requests);
-  api::LiveFrame put_together() const;
 
   std::vector<std::unique_ptr<Gate>> gates_;  // before engines_: they outlive them
   std::vector<std::unique_ptr<api::Backend>> engines_;
@@ -80,9 +80,8 @@ class FleetBackend final : public api::Backend {
   std::int64_t prompt_tokens_ = 1;
 
   std::mutex outlet_mutex_;
-  api::Outlet* outlet_ = nullptr;  // guarded by outlet_mutex_, as are the next four
-  std::vector<api::LiveFrame> frames_;  // the newest of each engine
-  std::int64_t shown_ns_ = 0;
+  api::Outlet* outlet_ = nullptr;  // guarded by outlet_mutex_, as are the next three
+  FrameBoard board_;
   std::deque<Asking> asking_;          // the oldest first
   std::vector<std::size_t> answered_;  // how many of asking_ each engine has answered
 };

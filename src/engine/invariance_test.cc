@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -223,6 +224,53 @@ TEST_P(Invariance, SwappedOutAtRandomSteps) {
   preempt_at_random(drive);
   expect_equal(drive, ids, "swapped out and in");
   EXPECT_GT(drive.scheduler().stats().blocks_swapped_in, 10u);
+}
+
+TEST_P(Invariance, SwappedOutToAFileAtRandomSteps) {
+  scheduler::Config config = config_of(6, 48);
+  config.choices.relief = scheduler::Relief::kSwap;
+  config.limits.swap_blocks = 64;
+  const auto path = std::filesystem::temp_directory_path() / (std::string("paternoster_swap_of_") + GetParam());
+  auto file = SwapFile::create(
+      path, 64, KvCache::block_bytes(model_->packed.layers().size(), model_->packed.kv_shape(kernels::KvType::kF16)));
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  Drive drive(model_->packed, pool_, config, kernels::KvType::kF16, std::move(*file));
+  const auto ids = submit(drive, in_order());
+  preempt_at_random(drive);
+  expect_equal(drive, ids, "swapped out to a file and in");
+  EXPECT_GT(drive.scheduler().stats().blocks_swapped_in, 10u);
+}
+
+// A hand-over as slice_loop.h makes it: what was said is told to an engine that has never seen the rider.
+TEST_P(Invariance, InSlicesThatMoveBetweenEngines) {
+  std::vector<std::unique_ptr<Drive>> engines;
+  for (int at = 0; at < 2; ++at) {
+    scheduler::Config config = config_of(4, 96);
+    config.limits.prefix_cache = true;
+    engines.push_back(std::make_unique<Drive>(model_->packed, pool_, config));
+  }
+  std::vector<Answer> answers(riders_.size());
+  std::vector<std::shared_ptr<RequestNumbers>> numbers;
+  for (const Rider& rider : riders_) numbers.push_back(numbers_of(rider));
+  for (std::int32_t from = 0, round = 0; from < 8; from += 3, ++round) {
+    std::vector<std::pair<Drive*, std::uint64_t>> sent(riders_.size());
+    for (std::size_t i = 0; i < riders_.size(); ++i) {
+      const std::int32_t rest = riders_[i].max_tokens - from;
+      if (rest <= 0) continue;
+      Drive& engine = *engines[(i + static_cast<std::size_t>(round)) % 2];
+      sent[i] = {&engine, engine.submit(numbers[i], std::min(rest, 3))};
+    }
+    for (const auto& engine : engines) engine->run();
+    for (std::size_t i = 0; i < riders_.size(); ++i) {
+      if (sent[i].first == nullptr) continue;
+      const DrivenChoice& choice = sent[i].first->choices(sent[i].second)[0];
+      const Answer slice = answer_of(choice);
+      answers[i].insert(answers[i].end(), slice.begin(), slice.end());
+      numbers[i] = std::make_shared<RequestNumbers>(*numbers[i]);
+      for (const Drawn& drawn : choice.drawn) numbers[i]->said.push_back(drawn.token);
+    }
+  }
+  for (std::size_t i = 0; i < riders_.size(); ++i) EXPECT_EQ(answers[i], baseline()[i]) << "slices, rider " << i;
 }
 
 TEST_P(Invariance, InSlicesThatDropOrKeep) {

@@ -12,11 +12,12 @@ std::optional<api::LiveSequence> row_of(SequenceId sequence, const CallBook& cal
   if (rider == nullptr) return std::nullopt;  // it ended in this very step
   const CallBook::Call& call = *rider->call;
   api::LiveSequence row;
-  row.id = sequence.value;
+  // A slice is of a rider that goes on elsewhere: it keeps the number that it has there too.
+  row.id = call.prepared.slice_tokens > 0 ? call.prepared.call.value : sequence.value;
   row.request = call.prepared.request_id;
   row.tenant = call.prepared.standing.tenant;
   row.service_class = api::to_string(api::class_of(call.prepared.standing.priority));
-  row.choice = rider->choice;
+  row.choice = call.prepared.choice + rider->choice;
   row.prompt = call.usage.prompt_tokens;
   row.output = call.choices[static_cast<std::size_t>(rider->choice)].output;
   row.max_output = call.prepared.max_tokens;

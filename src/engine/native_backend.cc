@@ -47,6 +47,16 @@ KvCosts costs_of(const LoadedModel& model, kernels::KvType type, const scheduler
   return costs;
 }
 
+// Null: the swap area is memory.
+Result<std::unique_ptr<SwapFile>> make_swap_file(const EngineOptions& options, const scheduler::Config& config,
+                                                 std::uint64_t block_bytes) {
+  if (options.swap_file.empty()) return nullptr;
+  const auto blocks = static_cast<std::uint64_t>(config.limits.swap_blocks);
+  auto file = SwapFile::create(options.swap_file, blocks, block_bytes);
+  if (file) spdlog::info("swap file: {} blocks, {} MiB", blocks, blocks * block_bytes / kMebibyte);
+  return file;
+}
+
 // How much one step may compute: a whole prompt at once where the preset does not cut them.
 std::size_t largest_step(const scheduler::Config& config) {
   const auto step = static_cast<std::size_t>(config.limits.step_tokens);
@@ -112,19 +122,23 @@ Result<std::unique_ptr<NativeBackend>> NativeBackend::create(EngineOptions optio
                budget->blocks, budget->bytes / kMebibyte, budget->reason, budget->max_len);
   auto files = open_files(options);
   if (!files) return std::unexpected(files.error());
+  auto swap_file = make_swap_file(options, *config, costs_of(*share.model, options.kv_type, step).block_bytes);
+  if (!swap_file) return std::unexpected(swap_file.error());
   return std::unique_ptr<NativeBackend>(new NativeBackend(std::move(options), std::move(share), *budget,
-                                                          std::move(*scheduler), std::move(*files)));
+                                                          std::move(*scheduler), std::move(*files),
+                                                          std::move(*swap_file)));
 }
 
 NativeBackend::NativeBackend(EngineOptions options, EngineShare share, const KvBudget& budget,
-                             scheduler::Scheduler&& scheduler, LoopFiles&& files)
+                             scheduler::Scheduler&& scheduler, LoopFiles&& files,
+                             std::unique_ptr<SwapFile> swap_file)
     : options_(std::move(options)),
       share_(std::move(share)),
       model_(*share_.model),
       pool_(options_.threads),
       cache_(model_.packed.layers().size(), model_.packed.kv_shape(options_.kv_type),
              static_cast<std::size_t>(budget.blocks),
-             static_cast<std::size_t>(scheduler.config().limits.swap_blocks)),
+             static_cast<std::size_t>(scheduler.config().limits.swap_blocks), std::move(swap_file)),
       executor_(model_.packed, cache_, pool_, largest_step(scheduler.config())),
       preparer_(model_, budget.max_len, options_.share_prefixes) {
   fill_card(budget);
@@ -146,9 +160,7 @@ NativeBackend::NativeBackend(EngineOptions options, EngineShare share, const KvB
         if (prepared) {
           loop_->send(std::move(*prepared));
         } else {
-          const bool too_long = prepared.error().code == "context_length_exceeded";
-          loop_->send(RefuseCall{call, std::move(prepared.error()),
-                                 too_long ? scheduler::Refusal::kPromptTooLong : scheduler::Refusal::kInvalid});
+          loop_->send(refusal_of(call, std::move(prepared.error())));
         }
       });
 }

@@ -17,6 +17,7 @@
 #include "engine/machine.h"
 #include "engine/options.h"
 #include "engine/preparer.h"
+#include "engine/slice_engine.h"
 #include "engine/text_worker.h"
 #include "engine/thread_pool.h"
 
@@ -33,7 +34,7 @@ struct EngineShare {
   std::int32_t engines = 1;
 };
 
-class NativeBackend final : public api::Backend {
+class NativeBackend final : public SliceEngine {
  public:
   // Loads the model for itself alone.
   static Result<std::unique_ptr<NativeBackend>> create(EngineOptions options);
@@ -52,13 +53,15 @@ class NativeBackend final : public api::Backend {
   api::ApiResult<std::string> render(const api::ChatPrompt& prompt) const override;
   const api::ModelCard& model() const override { return card_; }
   api::Health health() const override;
-  void list_requests() override { loop_->send(ListRequests{}); }
+  void list_requests() override { loop_->send(ListRequests{worker_->list(now_ns())}); }
   void watch_live(bool on) override { loop_->watch(on); }
   void drain() override;
+  void run(PreparedCall slice) override { loop_->send(std::move(slice)); }
+  std::optional<scheduler::CostModel> learnt_cost() const override { return loop_->learnt_cost(); }
 
  private:
   NativeBackend(EngineOptions options, EngineShare share, const KvBudget& budget,
-                scheduler::Scheduler&& scheduler, LoopFiles&& files);
+                scheduler::Scheduler&& scheduler, LoopFiles&& files, std::unique_ptr<SwapFile> swap_file);
   void fill_card(const KvBudget& budget);
 
   EngineOptions options_;

@@ -20,6 +20,7 @@ void NativeExecutor::add(SequenceId sequence, std::int32_t choice,
   if (added.request->params.has_penalties()) {
     added.counts = std::make_unique<TokenCounts>();
     added.counts->add_prompt(added.request->prompt);
+    for (const TokenId token : added.request->said) added.counts->add_output(token);
   }
   if (added.request->score_prompt) added.request->prompt_scores.resize(added.request->prompt.size() - 1);
   sequences_.insert_or_assign(sequence, std::move(added));

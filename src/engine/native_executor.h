@@ -27,6 +27,7 @@ namespace paternoster::engine {
 struct RequestNumbers {
   SamplingParams params;
   std::vector<TokenId> prompt;
+  std::vector<TokenId> said;  // of the answer, in slices before this one (slice_loop.h)
   // With prompt log-probabilities: entry p - 1 says how likely token p of the prompt was, and which
   // were the most likely in its place. Filled while the prompt is computed.
   bool score_prompt = false;

@@ -30,13 +30,18 @@ struct EngineOptions {
   std::int32_t max_queue = 256;
   std::int32_t threads = 0;               // 0: what affinity and cgroup quota allow
   // Engines in this process: threads, seats, queue and KV cache are shared out evenly between them, the
-  // weights are common. Each call goes to the one that `placement` chooses.
+  // weights are common. Where calls, or slices of tuning.slice_tokens of them, go is decided by a row of
+  // fleet/presets.h; empty: the one that goes with `preset`.
   std::int32_t instances = 1;
-  fleet::Placement placement = fleet::Placement::kLeastLoaded;
+  std::string fleet;
+  std::optional<fleet::Placement> placement;       // over that row's
+  std::int64_t fleet_interval_ns = 100'000'000;    // between two looks at the pool, at least
+  bool learns_cost = false;               // what a step costs is measured for whoever asks (slice_engine.h)
   std::string preset{scheduler::kDefaultPreset};
   scheduler::ChoiceNames choices;         // single choices over the preset's
   scheduler::Tuning tuning{};
-  std::uint64_t swap_bytes = 0;           // host memory for the KV of those who lost their seat
+  std::uint64_t swap_bytes = 0;           // room for the KV of those who lost their seat,
+  std::filesystem::path swap_file;        // in this file; empty: in memory
   bool prefix_cache = true;
   bool share_prefixes = false;            // between different API keys too
   std::optional<std::string> chat_template;  // Jinja source, instead of the file's own

@@ -3,6 +3,7 @@
 // number of threads may call it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,17 @@ struct PreparedCall {
   std::uint64_t cache_namespace = 0;
   api::Standing standing;
   std::int64_t arrived_ns = 0;
+  // Of a slice of a longer answer (slice_loop.h): it ends after so many more tokens at the latest, with
+  // what is held back of the text not told. 0: the call is whole.
+  std::int32_t slice_tokens = 0;
+  std::int32_t choice = 0;  // which of the client's choices this is
+
+  std::int32_t said() const { return static_cast<std::int32_t>(numbers->said.size()); }
+  // New tokens that may be drawn now.
+  std::int32_t most_tokens() const {
+    const std::int32_t rest = max_tokens - said();
+    return slice_tokens == 0 ? rest : std::min(rest, slice_tokens);
+  }
 };
 
 class Preparer {

@@ -24,7 +24,7 @@ Reasons reasons_of(const scheduler::Scheduler& scheduler) {
 api::ChoiceStatus status_of(const CallBook::Call& call, std::int32_t number, const Reasons& reasons) {
   const CallBook::Choice& choice = call.choices[static_cast<std::size_t>(number)];
   api::ChoiceStatus status;
-  status.choice = number;
+  status.choice = call.prepared.choice + number;
   status.output = choice.output;
   const SequenceId sequence{call.first_sequence.value + static_cast<std::uint64_t>(number)};
   const auto waiting = reasons.find(sequence);
@@ -41,6 +41,7 @@ api::ChoiceStatus status_of(const CallBook::Call& call, std::int32_t number, con
 
 api::RequestStatus status_of(const CallBook::Call& call, std::int64_t now_ns, const Reasons& reasons) {
   api::RequestStatus status;
+  status.call = call.prepared.call.value;
   status.request_id = call.prepared.request_id;
   status.standing = call.prepared.standing;
   status.age_ns = now_ns - call.prepared.arrived_ns;
@@ -83,6 +84,15 @@ std::vector<api::RequestStatus> list_requests(const CallBook& calls, const sched
     status.starts_in_ns = wait_ns(*status.ahead);
   }
   return list;
+}
+
+void append_unread(std::vector<api::RequestStatus>& list, std::vector<api::RequestStatus>&& unread) {
+  const std::size_t known = list.size();
+  for (api::RequestStatus& one : unread) {
+    const auto same = [&one](const api::RequestStatus& other) { return other.call == one.call; };
+    const auto end = list.begin() + static_cast<std::ptrdiff_t>(known);
+    if (std::find_if(list.begin(), end, same) == end) list.push_back(std::move(one));
+  }
 }
 
 }  // namespace paternoster::engine

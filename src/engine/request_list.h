@@ -25,4 +25,7 @@ std::int32_t requests_ahead(const CallBook& calls, const scheduler::Scheduler& s
 std::vector<api::RequestStatus> list_requests(const CallBook& calls, const scheduler::Scheduler& scheduler,
                                               std::int64_t now_ns, const EstimateWait& wait_ns);
 
+// Behind those of the list: calls whose prompts are being read. One that is in both has arrived meanwhile.
+void append_unread(std::vector<api::RequestStatus>& list, std::vector<api::RequestStatus>&& unread);
+
 }  // namespace paternoster::engine

@@ -15,10 +15,31 @@ TextWorker::~TextWorker() {
 void TextWorker::submit(api::CallId call, std::int64_t arrived_ns, api::Generation&& generation) {
   {
     const std::lock_guard lock(mutex_);
-    here_.insert(call);
+    here_[call] = {generation.request_id, generation.standing, arrived_ns, generation.choices,
+                   generation.max_tokens.value_or(0)};
   }
   waiting_.fetch_add(1, std::memory_order_relaxed);
   inbox_.push({call, arrived_ns, std::move(generation)});
+}
+
+std::vector<api::RequestStatus> TextWorker::list(std::int64_t now_ns) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<api::RequestStatus> list;
+  for (const auto& [call, known] : here_) {
+    api::RequestStatus& status = list.emplace_back();
+    status.call = call.value;
+    status.request_id = known.request_id;
+    status.standing = known.standing;
+    status.age_ns = now_ns - known.arrived_ns;
+    if (known.standing.timeout_ms) {
+      status.deadline_in_ns = known.arrived_ns + *known.standing.timeout_ms * 1'000'000 - now_ns;
+    }
+    status.max_output = known.max_tokens;
+    for (std::int32_t choice = 0; choice < known.choices; ++choice) {
+      status.choices.push_back({choice, "waiting", "prompt_unread", 0});
+    }
+  }
+  return list;
 }
 
 bool TextWorker::cancel(api::CallId call) {

@@ -7,13 +7,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
 #include "api/error.h"
 #include "api/event.h"
+#include "api/request_status.h"
 #include "engine/inbox.h"
 #include "engine/preparer.h"
 
@@ -34,6 +36,9 @@ class TextWorker {
   // True when the call was still here: it is forgotten.
   bool cancel(api::CallId call);
 
+  // How the calls that are here stand, in the order in which they came.
+  std::vector<api::RequestStatus> list(std::int64_t now_ns) const;
+
   std::int32_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
  private:
@@ -49,8 +54,16 @@ class TextWorker {
   Ready ready_;
   Inbox<Job> inbox_;
   std::atomic<std::int32_t> waiting_{0};
-  std::mutex mutex_;
-  std::unordered_set<api::CallId> here_;  // guarded by mutex_
+  // What a list tells of a call before its prompt is read.
+  struct Known {
+    std::string request_id;
+    api::Standing standing;
+    std::int64_t arrived_ns = 0;
+    std::int32_t choices = 1;
+    std::int32_t max_tokens = 0;
+  };
+  mutable std::mutex mutex_;
+  std::map<api::CallId, Known> here_;  // guarded by mutex_; by arrival, since call ids count up
   std::thread thread_;
 };
 

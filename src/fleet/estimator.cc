@@ -32,6 +32,17 @@ Wide decode_ps(const TimeModel& model, const Shape& shape) {
 
 }  // namespace
 
+TimeModel time_model_of(const scheduler::CostModel& step, std::int64_t usual_input) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 45;  // what validate() lets through
+  TimeModel time;
+  time.prefill_base_ps = time.decode_base_ps = std::min(scheduler::saturating_multiply(step.step_ns, 1000), kMost);
+  const std::int64_t looks_back_ps = scheduler::saturating_multiply(step.chunk_context_ps, usual_input / 2);
+  time.prefill_token_ps = std::min(scheduler::saturating_add(step.token_ps, looks_back_ps), kMost);
+  time.decode_sequence_ps = std::min(step.token_ps, kMost);
+  time.decode_context_ps = std::min(step.context_ps, kMost);
+  return time;
+}
+
 std::int64_t prefill_ns(const TimeModel& model, const Shape& shape) {
   return to_ns(prefill_ps(model, shape));
 }

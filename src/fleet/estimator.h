@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "scheduler/cost_model.h"
 
 namespace paternoster::fleet {
 
@@ -37,6 +38,9 @@ struct Shape {
   std::int64_t input = 0;       // L, padded
   std::int64_t iterations = 0;  // S
 };
+
+// What a step's cost tells of a batch; `usual_input` stands for the context that prompts look back at.
+TimeModel time_model_of(const scheduler::CostModel& step, std::int64_t usual_input);
 
 // Nanoseconds, from 0 to kMostNs (ten hours: so that the sum over any queue stays in 64 bits).
 inline constexpr std::int64_t kMostNs = std::int64_t{1} << 45;

@@ -143,6 +143,14 @@ void Fleet::drain() {
   state_->draining = true;
 }
 
+Result<void> Fleet::set_time(const TimeModel& time) {
+  Config config = state_->config;
+  config.time = time;
+  if (auto valid = validate(config); !valid) return valid;
+  state_->config.time = time;
+  return {};
+}
+
 void Fleet::progress(RequestId request, std::int32_t produced) {
   const Slot* slot = state_->rider_slots.find(request.value);
   if (slot == nullptr) return;

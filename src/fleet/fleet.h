@@ -97,6 +97,9 @@ class Fleet {
   // From now on submit refuses; what was accepted is finished. Never undone.
   void drain();
 
+  // The estimates of batches placed from now on go by this; the load of those placed stays as it is.
+  Result<void> set_time(const TimeModel& time);
+
   // ---- what happens to engines
 
   // Output of the slice under way so far, which would be kept if its engine died: for drivers that

@@ -42,14 +42,30 @@ constexpr Preset kPresets[] = {
      {Batching::kAdaptive, Placement::kMaxMin, Dispatch::kAdaptiveInterval, Between::kKeep},
      true,
      "SCLS with paged KV kept between slices, and so on the same engine"},
+    {"cluster",
+     {Batching::kSolo, Placement::kPrefixAware, Dispatch::kAtOnce, Between::kRecompute},
+     true,
+     "slices over engines that batch continuously: on where it was, unless that has more to do than others"},
 };
 
 }  // namespace
 
 std::span<const Preset> presets() { return kPresets; }
 
-Result<Config> config_of(std::string_view preset, const Limits& limits) {
+std::string preset_names() {
   std::string names;
+  for (const Preset& row : kPresets) {
+    names += names.empty() ? "" : ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+std::string_view preset_with(std::string_view scheduler_preset) {
+  return scheduler_preset == "scls" || scheduler_preset == "cluster" ? scheduler_preset : "spread";
+}
+
+Result<Config> config_of(std::string_view preset, const Limits& limits) {
   for (const Preset& row : kPresets) {
     if (row.name == preset) {
       Config config;
@@ -58,11 +74,9 @@ Result<Config> config_of(std::string_view preset, const Limits& limits) {
       if (!row.sliced) config.limits.slice_tokens = kWholeRequest;
       return config;
     }
-    names += names.empty() ? "" : ", ";
-    names += row.name;
   }
   return failure(ErrorCode::kInvalidArgument,
-                 "no fleet preset '" + std::string(preset) + "'; there are " + names);
+                 "no fleet preset '" + std::string(preset) + "'; there are " + preset_names());
 }
 
 }  // namespace paternoster::fleet

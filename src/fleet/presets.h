@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,6 +19,10 @@ struct Preset {
 };
 
 std::span<const Preset> presets();
+std::string preset_names();  // "spread, prefix, ...": for help
+
+// The row that goes with a preset of the engines' (scheduler/presets.h).
+std::string_view preset_with(std::string_view scheduler_preset);
 
 // `limits.slice_tokens` is what sliced presets use. The error lists the names there are.
 Result<Config> config_of(std::string_view preset, const Limits& limits);

@@ -302,6 +302,12 @@ void ServingMetrics::step(const StepFigures& figures) {
   families.step_seconds.observe(seconds(figures.step_ns));
 }
 
+void ServingMetrics::pool(std::int32_t waiting) {
+  const std::lock_guard lock(mutex_);
+  pool_ = waiting;
+  show_sums();
+}
+
 // How things stand, all engines together.
 void ServingMetrics::show_sums() {
   StepFigures sum;
@@ -317,7 +323,7 @@ void ServingMetrics::show_sums() {
   }
   Families& families = *families_;
   families.running.set(sum.running);
-  families.waiting.set(sum.waiting);
+  families.waiting.set(sum.waiting + pool_);
   for (std::size_t i = 0; i < families.waiting_by_reason.size(); ++i) {
     families.waiting_by_reason[i]->set(sum.waiting_by_reason[i]);
   }

@@ -69,6 +69,9 @@ class ServingMetrics {
   // The events of one verb, as they come.
   void take(std::span<const scheduler::Event> events);
   void step(const StepFigures& figures);
+  // So many wait in front of all engines, beside those that wait in one (several engines that are given
+  // slices).
+  void pool(std::int32_t waiting);
   // Once, before any step: so many engines in this process, whose figures are summed and told apart.
   void declare_engines(std::int32_t engines);
   // Once, when the KV cache's size is known.
@@ -111,6 +114,7 @@ class ServingMetrics {
   std::mutex mutex_;  // guards what follows, but for the atomic, and groups_
   std::uint64_t block_bytes_ = 0;
   std::vector<StepFigures> latest_;  // of each engine
+  std::int32_t pool_ = 0;
   struct EngineGauges {
     Gauge* running;
     Gauge* waiting;
