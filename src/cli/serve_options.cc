@@ -149,7 +149,7 @@ void add_scheduling(CLI::App& app, ServeOptions& options) {
   add_duration(app, "--window", tuning.window_ns, "how long boarding window gathers arrivals: 100ms", true);
   app.add_option("--window-seqs", tuning.window_seqs, "sequences that close boarding window early; 0: all seats")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice, for boarding sliced, and between engines")
+  app.add_option("--slice-tokens", tuning.slice_tokens, "output tokens of a slice (boarding sliced; engines)")
       ->check(CLI::Range(1, kMostInt));
   add_duration(app, "--ageing", tuning.ageing_ns, "order priority: a wait that outweighs one class: 10s", true);
   add_duration(app, "--promotion", tuning.promotion_ns,
@@ -226,7 +226,7 @@ bool swaps(const ServeOptions& options) {
 }
 
 // What the fleet decides by; none: there is one engine.
-std::optional<fleet::Config> fleet_of(const ServeOptions& options) {
+std::optional<fleet::Config> chosen_fleet(const ServeOptions& options) {
   if (options.instances == 1) return std::nullopt;
   fleet::Limits limits;
   limits.slice_tokens = options.tuning.slice_tokens;
@@ -239,7 +239,7 @@ std::optional<fleet::Config> fleet_of(const ServeOptions& options) {
 std::optional<std::string> unread_setting(const CLI::App& app, const ServeOptions& options) {
   const auto choices = scheduler::choose(options.preset, options.choices);
   if (!choices) return choices.error().message;
-  const auto fleet = fleet_of(options);
+  const auto fleet = chosen_fleet(options);
   const bool fleet_slices = fleet && fleet->limits.slice_tokens != fleet::kWholeRequest;
   const bool fleet_waits = fleet && fleet->choices.dispatch != fleet::Dispatch::kAtOnce;
   if (fleet_slices && options.choices.boarding && options.choices.boarding->starts_with("sliced")) {
@@ -253,7 +253,7 @@ std::optional<std::string> unread_setting(const CLI::App& app, const ServeOption
   rules.push_back({"--swap-file", swaps(options), "--relief swap"});
   rules.push_back({"--fleet", fleet.has_value(), "--instances 2 or more"});
   rules.push_back({"--placement", fleet.has_value(), "--instances 2 or more"});
-  rules.push_back({"--fleet-interval", fleet_waits, "several --instances under a --fleet that waits (sls to scls_keep)"});
+  rules.push_back({"--fleet-interval", fleet_waits, "several --instances and a --fleet that waits (sls to scls_keep)"});
   for (const SettingRule& rule : rules) {
     const CLI::Option* option = app.get_option_no_throw(std::string(rule.flag));
     if (option != nullptr && option->count() > 0 && !rule.read) {

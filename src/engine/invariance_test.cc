@@ -5,152 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <numeric>
 #include <string>
 #include <thread>
 
 #include "base/random.h"
-#include "engine/drive.h"
-#include "engine/testing/models.h"
+#include "engine/testing/invariance.h"
 #include "kernels/isa.h"
 #include "scheduler/presets.h"
 
 namespace paternoster::engine {
 namespace {
-
-struct Rider {
-  std::vector<TokenId> prompt;
-  SamplingParams params;
-  std::int32_t max_tokens;
-};
-
-std::vector<TokenId> licence_tokens(const text::Tokenizer& tokenizer) {
-  std::ifstream file("/usr/share/common-licenses/GPL-3");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto tokens = tokenizer.encode(text.substr(0, 24000), {});
-  EXPECT_TRUE(tokens.has_value());
-  return *tokens;
-}
-
-// Lengths from one token to a few blocks and more; some prompts begin alike, so that a prefix cache
-// has something to share. Even riders are greedy, odd ones sample in different ways.
-std::vector<Rider> make_riders(const text::Tokenizer& tokenizer, const std::vector<std::size_t>& lengths,
-                               std::int32_t max_tokens) {
-  const std::vector<TokenId> text = licence_tokens(tokenizer);
-  std::vector<Rider> riders;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    Rider rider;
-    const std::size_t from = i % 3 == 0 ? 0 : 200 * i;
-    rider.prompt.assign(text.begin() + static_cast<std::ptrdiff_t>(from),
-                        text.begin() + static_cast<std::ptrdiff_t>(from + lengths[i]));
-    rider.params.logprobs = true;
-    rider.params.top_logprobs = 2;
-    rider.params.seed = 1000 + i;
-    rider.params.temperature = i % 2 == 0 ? 0.0f : 0.9f;
-    if (i % 4 == 1) rider.params.top_p = 0.95f;
-    if (i % 8 == 3) rider.params.top_k = 40;
-    if (i % 8 == 7) rider.params.min_p = 0.02f;
-    if (i % 8 == 5) rider.params.frequency_penalty = 0.5f;
-    if (i % 8 == 6) rider.params.repetition_penalty = 1.2f;
-    rider.max_tokens = max_tokens - static_cast<std::int32_t>(i % 3);
-    riders.push_back(std::move(rider));
-  }
-  return riders;
-}
-
-scheduler::Config config_of(std::int32_t seats, std::int32_t step_tokens) {
-  scheduler::Config config;
-  config.limits.max_seqs = seats;
-  config.limits.step_tokens = step_tokens;
-  config.limits.num_blocks = 512;
-  config.limits.max_len = 2048;
-  config.limits.prefix_cache = false;
-  return config;
-}
-
-std::shared_ptr<RequestNumbers> numbers_of(const Rider& rider) {
-  auto numbers = std::make_shared<RequestNumbers>();
-  numbers->prompt = rider.prompt;
-  numbers->params = rider.params;
-  return numbers;
-}
-
-// What must be equal, as numbers that compare bit for bit.
-using Answer = std::vector<std::uint32_t>;
-
-Answer answer_of(const DrivenChoice& choice) {
-  Answer answer;
-  for (const Drawn& drawn : choice.drawn) {
-    answer.push_back(static_cast<std::uint32_t>(drawn.token));
-    answer.push_back(std::bit_cast<std::uint32_t>(drawn.chosen.logprob));
-    for (const Logprob& top : drawn.top) {
-      answer.push_back(static_cast<std::uint32_t>(top.token));
-      answer.push_back(std::bit_cast<std::uint32_t>(top.logprob));
-    }
-  }
-  return answer;
-}
-
-class Invariance : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    PATERNOSTER_NEEDS_MODEL(model, GetParam());
-    model_ = model;
-    const bool small = std::string(GetParam()) != "smollm2";
-    // Gemma's window is 512 positions: one prompt crosses it.
-    riders_ = small ? make_riders(model->tokenizer, {3, 40, 17, 530}, 6)
-                    : make_riders(model->tokenizer,
-                                  {1, 5, 16, 17, 33, 64, 70, 2, 48, 100, 31, 15, 140, 8, 50, 80}, 8);
-    if (!baseline().empty()) return;
-    for (const Rider& rider : riders_) {
-      Drive drive(model_->packed, pool_, config_of(1, 512));
-      const auto id = drive.submit(numbers_of(rider), rider.max_tokens);
-      drive.run();
-      baseline().push_back(answer_of(drive.choices(id)[0]));
-    }
-  }
-
-  // Of this model; computed once a process.
-  std::vector<Answer>& baseline() {
-    static std::map<std::string, std::vector<Answer>> alone;
-    return alone[GetParam()];
-  }
-  bool small() const { return std::string(GetParam()) != "smollm2"; }
-
-  std::vector<std::size_t> in_order() const {
-    std::vector<std::size_t> order(riders_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    return order;
-  }
-
-  std::vector<std::uint64_t> submit(Drive& drive, const std::vector<std::size_t>& order) {
-    std::vector<std::uint64_t> ids(riders_.size());
-    for (const std::size_t i : order) ids[i] = drive.submit(numbers_of(riders_[i]), riders_[i].max_tokens);
-    return ids;
-  }
-
-  void expect_equal(const Drive& drive, const std::vector<std::uint64_t>& ids, const std::string& what) {
-    for (std::size_t i = 0; i < riders_.size(); ++i) {
-      EXPECT_EQ(answer_of(drive.choices(ids[i])[0]), baseline()[i]) << what << ", rider " << i;
-    }
-  }
-
-  void run_together(const scheduler::Config& config, ThreadPool& pool, const std::string& what) {
-    Drive drive(model_->packed, pool, config);
-    const auto ids = submit(drive, in_order());
-    drive.run();
-    expect_equal(drive, ids, what);
-  }
-
-  const LoadedModel* model_ = nullptr;
-  std::vector<Rider> riders_;
-  ThreadPool& pool_ = models_for_tests::pool();
-};
 
 TEST_P(Invariance, TogetherWithAsManySeats) { run_together(config_of(16, 512), pool_, "16 seats"); }
 
@@ -322,80 +187,6 @@ TEST_P(Invariance, TheFirstOfSeveralChoicesIsTheOnlyOne) {
   drive.run();
   EXPECT_EQ(answer_of(drive.choices(id)[0]), baseline()[rider]);
   EXPECT_NE(answer_of(drive.choices(id)[1]), baseline()[rider]);
-}
-
-// Guesses that cost nothing, so that as many are made as can be.
-scheduler::Config guessing(scheduler::Config config) {
-  config.choices.speculation = scheduler::Speculation::kNgram;
-  config.tuning.draft_seqs = 16;
-  config.cost.token_ps = 1;
-  config.cost.context_ps = config.cost.chunk_context_ps = 0;
-  return config;
-}
-
-TEST_P(Invariance, WithGuesses) {
-  for (const std::int32_t tokens : {16, 512}) {
-    run_together(guessing(config_of(16, tokens)), pool_, "guesses, step of " + std::to_string(tokens));
-  }
-}
-
-TEST_P(Invariance, WithGuessesPreemptedAtRandomSteps) {
-  for (const auto relief : {scheduler::Relief::kRecompute, scheduler::Relief::kSwap}) {
-    scheduler::Config config = guessing(config_of(6, 48));
-    config.choices.relief = relief;
-    config.limits.swap_blocks = 64;
-    config.limits.prefix_cache = true;
-    Drive drive(model_->packed, pool_, config);
-    const auto ids = submit(drive, in_order());
-    preempt_at_random(drive);
-    expect_equal(drive, ids, std::string("guesses, ") + scheduler::to_string(relief));
-  }
-}
-
-// Texts that say the same several times, so that many guesses come true: greedy, seeded, with penalties,
-// bias and an end that must not come too early.
-TEST_P(Invariance, WithGuessesThatComeTrue) {
-  const std::vector<TokenId> text = licence_tokens(model_->tokenizer);
-  riders_.clear();
-  for (std::size_t i = 0; i < 6; ++i) {
-    Rider rider;
-    for (int time = 0; time < 3; ++time) {
-      const auto from = text.begin() + static_cast<std::ptrdiff_t>(300 * i);
-      rider.prompt.insert(rider.prompt.end(), from, from + (time < 2 ? 40 : 12));
-    }
-    rider.max_tokens = small() ? 12 : 24;
-    rider.params.logprobs = true;
-    rider.params.top_logprobs = 2;
-    rider.params.seed = 50 + i;
-    rider.params.temperature = i % 2 == 0 ? 0.0f : 0.4f;
-    if (i == 2) rider.params.frequency_penalty = 0.2f;
-    if (i == 3) rider.params.repetition_penalty = 1.05f;
-    if (i == 4) rider.params.logit_bias = {{text[0], 2.0f}};
-    if (i == 5) {
-      rider.params.min_tokens = 4;
-      rider.params.ends = {text[1500 + 20], text[1500 + 25]};
-    }
-    riders_.push_back(std::move(rider));
-  }
-  std::vector<std::vector<Answer>> alone;  // by rider and choice
-  for (const Rider& rider : riders_) {
-    Drive drive(model_->packed, pool_, config_of(2, 512));
-    const auto id = drive.submit(numbers_of(rider), rider.max_tokens, 2);
-    drive.run();
-    alone.push_back({answer_of(drive.choices(id)[0]), answer_of(drive.choices(id)[1])});
-  }
-  Drive drive(model_->packed, pool_, guessing(config_of(16, 64)));
-  std::vector<std::uint64_t> ids;
-  for (const Rider& rider : riders_) ids.push_back(drive.submit(numbers_of(rider), rider.max_tokens, 2));
-  drive.run();
-  for (std::size_t i = 0; i < riders_.size(); ++i) {
-    for (std::size_t choice = 0; choice < 2; ++choice) {
-      EXPECT_EQ(answer_of(drive.choices(ids[i])[choice]), alone[i][choice]) << "rider " << i << ", choice " << choice;
-    }
-  }
-  const scheduler::Stats stats = drive.scheduler().stats();
-  EXPECT_GT(stats.tokens_accepted, 20u);
-  EXPECT_GT(stats.tokens_drafted, stats.tokens_accepted);  // and some do not
 }
 
 TEST_P(Invariance, OnEveryInstructionSet) {
