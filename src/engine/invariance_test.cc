@@ -53,18 +53,6 @@ TEST_P(Invariance, WithColdAndWarmPrefixCache) {
   EXPECT_GT(drive.scheduler().stats().prefix_hits, 100u);
 }
 
-// Takes seats at random steps until everyone is done.
-void preempt_at_random(Drive& drive) {
-  DrivenStep step;
-  std::vector<SequenceId> running;
-  std::uint64_t count = 0;
-  while (drive.step(step)) {
-    drive.scheduler().list_running(running);
-    if (random_u64(99, 1, ++count) % 4 != 0 || running.empty()) continue;
-    drive.scheduler().force_preempt(0, running[random_u64(99, 2, count) % running.size()]);
-  }
-}
-
 TEST_P(Invariance, PreemptedAtRandomSteps) {
   Drive drive(model_->packed, pool_, config_of(6, 48));
   const auto ids = submit(drive, in_order());

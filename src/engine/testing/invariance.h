@@ -150,4 +150,16 @@ class Invariance : public testing::TestWithParam<const char*> {
   ThreadPool& pool_ = models_for_tests::pool();
 };
 
+// Takes seats at random steps until everyone is done.
+inline void preempt_at_random(Drive& drive) {
+  DrivenStep step;
+  std::vector<SequenceId> running;
+  std::uint64_t count = 0;
+  while (drive.step(step)) {
+    drive.scheduler().list_running(running);
+    if (random_u64(99, 1, ++count) % 4 != 0 || running.empty()) continue;
+    drive.scheduler().force_preempt(0, running[random_u64(99, 2, count) % running.size()]);
+  }
+}
+
 }  // namespace paternoster::engine
