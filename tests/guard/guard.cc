@@ -68,7 +68,7 @@ void between(int repeats) {
   narrow.resize(1, 576);
   for (int i = 0; i < repeats; ++i) {
     kernels::rms_norm_quantise(gates.data(), weight.data(), 1e-5f, narrow, 0);
-    kernels::gated_product_quantise(kernels::Gate::kSilu, gates.data(), ups.data(), wide, 0);
+    kernels::gated_product_quantise(kernels::Gate::kSilu, gates.data(), ups.data(), wide, 0, 0, 1536 / 32);
   }
 }
 
