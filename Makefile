@@ -28,7 +28,7 @@ serve: build/release/paternoster
 
 test:
 	@scripts/setup test
-	@scripts/run-tests dev asan tsan
+	@scripts/run-tests dev fuzz
 
 setup:
 	@scripts/setup test

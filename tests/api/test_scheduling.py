@@ -73,12 +73,14 @@ def test_guessing_ahead_changes_no_answer_and_takes_fewer_steps(start, server, f
     body = {"max_tokens": 60, "logprobs": 2, "n": 2, **fields}
     expected, answer = (one.complete(COPY, **body) for one in (server, guessing))
     assert answer["choices"] == expected["choices"]
+    for one in (answer, expected):
+        del one["usage"]["prompt_tokens_details"]  # what was asked before may be cached
     assert answer["usage"] == expected["usage"]
     assert guessing.value("vllm:spec_decode_num_accepted_tokens_total") > 10
 
 
 def test_tokens_of_one_step_are_streamed_in_one_chunk(start):
-    server = start("--speculate", "ngram", "--max-seqs", "4", "--kv-tokens", "8192")
+    server = start("--speculate", "ngram", "--max-seqs", "4", "--kv-tokens", "8192", "--served-model-name", "smollm2")
     with server.openai() as client:
         chunks = list(client.completions.create(model="smollm2", prompt=COPY, max_tokens=60, temperature=0, logprobs=1,
                                                 stream=True, stream_options={"include_usage": True}))

@@ -39,7 +39,8 @@ class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         model = need(cls.model)
-        cls.server = cls.enterClassContext(Served(model, *cls.flags))
+        # One thread: the browser needs the other processor, or it draws a few times a second.
+        cls.server = cls.enterClassContext(Served(model, "--threads", "1", *cls.flags))
         playwright = cls.enterClassContext(sync_playwright())
         cls.profile = cls.enterClassContext(tempfile.TemporaryDirectory())
         cls.browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
