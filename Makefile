@@ -42,7 +42,11 @@ build/release/paternoster:
 	@scripts/setup build
 	@scripts/build release paternoster
 
-asan tsan fuzz:
+asan:
+	@scripts/setup test
+	@scripts/run-tests asan asan-api
+
+tsan fuzz:
 	@scripts/setup test
 	@scripts/run-tests $@
 
