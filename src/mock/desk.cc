@@ -47,7 +47,11 @@ void Desk::take(const std::shared_ptr<Connection>& connection, api::Ask ask, std
         api::other_error(fault->status, "overloaded_error", "told_to", "the mock refuses, as it was told to")));
     return;
   }
-  connection->when_gone([this, guest] { leave(guest); });
+  present_.insert(guest);
+  // Not held by its connection, which it holds.
+  connection->when_gone([this, weak = std::weak_ptr(guest)] {
+    if (const auto who = weak.lock()) leave(who);
+  });
   if (options_.seats > 0 && running_ >= static_cast<std::size_t>(options_.seats)) {
     waiting_.push_back(guest);
   } else {
@@ -109,6 +113,7 @@ void Desk::depart(Guest& guest, const Departure& departure, std::int64_t due_ns)
 void Desk::finish(const std::shared_ptr<Guest>& guest) {
   if (guest->script.ending == Ending::kSilent) return;  // sits there until the client goes
   guest->gone = true;
+  present_.erase(guest);
   keep(guest->record);
   if (guest->script.ending == Ending::kCut) {
     guest->connection->cut();
@@ -126,6 +131,7 @@ void Desk::finish(const std::shared_ptr<Guest>& guest) {
 void Desk::leave(const std::shared_ptr<Guest>& guest) {
   if (guest->gone) return;
   guest->gone = true;
+  present_.erase(guest);
   guest->timer.cancel();
   guest->record.abandoned = true;
   keep(guest->record);

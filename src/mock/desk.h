@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class Desk {
 
   boost::asio::io_context& context_;
   const MockOptions& options_;
+  std::set<std::shared_ptr<Guest>> present_;  // who waits, is served, or sits there in silence
   std::deque<std::shared_ptr<Guest>> waiting_;
   std::vector<MockRequest> over_;
   std::int64_t numbered_ = 0;
