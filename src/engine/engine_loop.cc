@@ -205,21 +205,8 @@ api::ApiError EngineLoop::error_of(const scheduler::Event& event) const {
   return api::invalid_value("n", "the request asks for more choices than are served at once");
 }
 
-void EngineLoop::measure(std::span<const scheduler::Event> events) {
-  if (metrics_ == nullptr) return;
-  // A slice is a call of whoever cut it, under a number of its own that may be another call's.
-  const auto of_slice = [this](const scheduler::Event& event) {
-    const CallBook::Call* call = calls_.find(event.request);
-    return call != nullptr && call->prepared.slice_tokens > 0;
-  };
-  if (std::ranges::none_of(events, of_slice)) return metrics_->take(events);
-  for (const scheduler::Event& event : events) {
-    if (!of_slice(event)) metrics_->take(std::span(&event, 1));
-  }
-}
-
 void EngineLoop::tell(std::span<const scheduler::Event> events) {
-  measure(events);
+  if (metrics_ != nullptr) metrics_->take(events);
   if (checks_) ledger_.told(events);
   if (files_.trace) files_.trace->take(events, calls_);
   for (const scheduler::Event& event : events) {

@@ -97,7 +97,6 @@ class EngineLoop {
   void handle(DrainNow&);
   void handle(LookAgain&) { frame_wanted_ = true; }
   api::ApiError error_of(const scheduler::Event& event) const;
-  void measure(std::span<const scheduler::Event> events);
   void tell(std::span<const scheduler::Event> events);
   std::optional<std::chrono::steady_clock::time_point> wake_time() const;
   TenantId tenant_of(const api::Standing& standing, std::int64_t now_ns);

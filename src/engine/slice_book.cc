@@ -8,7 +8,7 @@ namespace paternoster::engine {
 
 using scheduler::EventKind;
 
-SliceBook::Call& SliceBook::open(PreparedCall&& prepared, std::uint64_t& last_rider) {
+SliceBook::Call& SliceBook::open(PreparedCall&& prepared, std::atomic<std::uint64_t>& last_number) {
   auto call = std::make_unique<Call>();
   call->usage.prompt_tokens = static_cast<std::int32_t>(prepared.numbers->prompt.size());
   if (prepared.standing.timeout_ms) {
@@ -18,7 +18,7 @@ SliceBook::Call& SliceBook::open(PreparedCall&& prepared, std::uint64_t& last_ri
   for (std::int32_t number = 0; number < prepared.choices; ++number) {
     // Of its own: engines work on choices side by side, and each says something else.
     Choice& choice = call->choices.emplace_back();
-    choice.rider = RequestId{++last_rider};
+    choice.rider = RequestId{++last_number};
     choice.numbers = std::make_shared<RequestNumbers>(*prepared.numbers);
     riders_[choice.rider] = {call.get(), number};
   }

@@ -5,6 +5,7 @@
 // as wholes: engines do not measure slices. One thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,8 +56,8 @@ class SliceBook {
   SliceBook(const text::Tokenizer& tokenizer, measure::ServingMetrics* metrics)
       : tokenizer_(tokenizer), metrics_(metrics) {}
 
-  // Gives every choice a rider of its own: the numbers after last_rider, which is moved on.
-  Call& open(PreparedCall&& prepared, std::uint64_t& last_rider);
+  // Gives every choice a rider of its own: the numbers after last_number, which is moved on.
+  Call& open(PreparedCall&& prepared, std::atomic<std::uint64_t>& last_number);
   Call* find(api::CallId call);
   Rider find(RequestId rider);  // null call: it is over
   const std::unordered_map<api::CallId, std::unique_ptr<Call>>& all() const { return calls_; }

@@ -74,7 +74,7 @@ void SliceLoop::handle(PreparedCall& prepared) {
     book_.refuse_unknown(prepared.call, api::queue_full(metrics_ != nullptr ? metrics_->retry_after_ms() : 1000));
     return;
   }
-  SliceBook::Call& call = book_.open(std::move(prepared), last_rider_);
+  SliceBook::Call& call = book_.open(std::move(prepared), last_number_);
   if (auto error = submit(call)) {
     leave_all(call);
     book_.refuse(call.prepared.call, std::move(*error), scheduler::FinishReason::kNone, now_ns_);

@@ -54,6 +54,9 @@ class SliceLoop {
   SliceLoop& operator=(const SliceLoop&) = delete;
 
   void send(SliceMessage message) { inbox_.push(std::move(message)); }
+  // Of a new call. Calls and riders are numbered in one row: what an engine tells of a rider is nothing to whoever
+  // knows calls, such as the metrics.
+  api::CallId next_call() { return api::CallId{++last_number_}; }
   void attach(api::Outlet* outlet);
   void watch(bool on) { watching_.store(on, std::memory_order_relaxed); }
 
@@ -120,7 +123,7 @@ class SliceLoop {
   std::int32_t most_waiting_;
   bool one_by_one_;  // an engine runs one batch at a time
   std::int64_t now_ns_ = 0;  // of this turn
-  std::uint64_t last_rider_ = 0;
+  std::atomic<std::uint64_t> last_number_{0};
   std::unordered_map<fleet::BatchId, Sent> sent_;
   std::unordered_map<RequestId, fleet::BatchId> batch_of_;
   std::vector<std::deque<fleet::BatchId>> lanes_;  // of each engine: not ended, in the order of plans

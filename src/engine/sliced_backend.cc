@@ -69,7 +69,7 @@ SlicedBackend::~SlicedBackend() {
 }
 
 api::CallId SlicedBackend::generate(api::Generation generation) {
-  const api::CallId call{last_call_.fetch_add(1, std::memory_order_relaxed) + 1};
+  const api::CallId call = loop_->next_call();
   if (draining_.load()) {
     loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
   } else if (worker_->waiting() > options_.max_queue) {

@@ -60,7 +60,6 @@ class SlicedBackend final : public api::Backend {
   api::ModelCard card_;
   Preparer preparer_;
   Options options_;
-  std::atomic<std::uint64_t> last_call_{0};
   std::atomic<bool> draining_{false};
   std::unique_ptr<SliceLoop> loop_;
   std::unique_ptr<TextWorker> worker_;  // after loop_: it sends to it, so it ends first
