@@ -10,7 +10,7 @@ namespace paternoster::engine {
 using scheduler::Event;
 using scheduler::EventKind;
 
-void CallBook::open(PreparedCall&& prepared, std::int64_t deadline_ns) {
+void CallBook::open(PreparedCall&& prepared) {
   auto call = std::make_unique<Call>();
   call->usage.prompt_tokens = static_cast<std::int32_t>(prepared.numbers->prompt.size());
   for (std::int32_t choice = 0; choice < prepared.choices; ++choice) {
@@ -19,7 +19,6 @@ void CallBook::open(PreparedCall&& prepared, std::int64_t deadline_ns) {
     std::string told;  // in earlier slices
     for (const TokenId token : prepared.numbers->said) made.text.push(token, told);
   }
-  call->deadline_ns = deadline_ns;
   const RequestId id{prepared.call.value};
   call->prepared = std::move(prepared);
   calls_.insert_or_assign(id, std::move(call));
@@ -204,11 +203,6 @@ void CallBook::finish(Call& call, const Event& event) {
                                 : api::FinishReason::kLength;
   outbox_.push_back(api::Finished{call.prepared.call, event.choice, reason,
                                   stopped ? choice.stop_reason : api::StopReason{}});
-}
-
-const char* CallBook::place_of(const Call& call) {
-  if (call.boarded_ns == 0) return "the queue";
-  return call.first_token_ns == 0 ? "prefill" : "decode";
 }
 
 void CallBook::end(Call& call, const Event& event) {

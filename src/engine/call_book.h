@@ -20,6 +20,13 @@
 
 namespace paternoster::engine {
 
+// Where a call (CallBook's or SliceBook's) was when its time was over, in words.
+template <typename Call>
+const char* place_of(const Call& call) {
+  if (call.boarded_ns == 0) return "the queue";
+  return call.first_token_ns == 0 ? "prefill" : "decode";
+}
+
 class CallBook {
  public:
   struct Choice {
@@ -42,7 +49,6 @@ class CallBook {
     std::int64_t boarded_ns = 0;
     std::int64_t first_token_ns = 0;
     bool accepted = false;
-    std::int64_t deadline_ns = 0;  // 0: none
     bool late = false;     // its deadline has passed
     bool stopped = false;  // ended on request: it finishes with what it has
   };
@@ -55,7 +61,7 @@ class CallBook {
       : tokenizer_(tokenizer), executor_(executor) {}
 
   // Before the call is submitted to the scheduler.
-  void open(PreparedCall&& prepared, std::int64_t deadline_ns = 0);
+  void open(PreparedCall&& prepared);
   bool knows(api::CallId call) const { return calls_.contains(RequestId{call.value}); }
   const Call* find(RequestId request) const;
   const Rider* find(SequenceId sequence) const;
@@ -85,7 +91,6 @@ class CallBook {
   void accept(Call& call, const scheduler::Event& event);
   void admit(Call& call, const scheduler::Event& event);
   void finish(Call& call, const scheduler::Event& event);
-  static const char* place_of(const Call& call);
   void end(Call& call, const scheduler::Event& event);
   void echo(Call& call, std::int32_t choice);
   void send_delta(Choice& choice, api::CallId call, std::int32_t number);

@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/clock.h"
 
 namespace paternoster::engine {
 namespace {
-
-std::int64_t clock_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 scheduler::Scheduler make_scheduler(const scheduler::Config& config) {
   auto made = scheduler::Scheduler::create(config);
@@ -46,7 +41,7 @@ std::uint64_t Drive::submit(std::shared_ptr<RequestNumbers> numbers, std::int32_
   request.reads_prefix_cache = !numbers->score_prompt;
   numbers_.push_back(std::move(numbers));
   outcomes_.emplace_back(static_cast<std::size_t>(choices));
-  take(scheduler_.submit(clock_ns(), std::move(request)));
+  take(scheduler_.submit(now_ns(), std::move(request)));
   return outcomes_.size() - 1;
 }
 
@@ -70,16 +65,16 @@ void Drive::take(std::span<const scheduler::Event> events) {
 }
 
 bool Drive::step(DrivenStep& step) {
-  const std::int64_t begin_ns = clock_ns();
+  const std::int64_t begin_ns = now_ns();
   const scheduler::Plan& plan = scheduler_.plan(begin_ns);
   if (plan.empty() && plan.again_ns != 0) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(plan.again_ns - begin_ns));
     return this->step(step);
   }
   if (plan.empty()) return false;
-  const std::int64_t planned_ns = clock_ns();
+  const std::int64_t planned_ns = now_ns();
   executor_.execute(plan, result_);
-  const std::int64_t executed_ns = clock_ns();
+  const std::int64_t executed_ns = now_ns();
   for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {  // several of one sequence: guessed right
     DrivenChoice& choice = *by_sequence_.at(result_.outcomes[i].sequence);
     if (choice.said_all) continue;  // run on with its batch
@@ -95,7 +90,7 @@ bool Drive::step(DrivenStep& step) {
   take(scheduler_.commit(executed_ns, result_));
   step.plan_ns = planned_ns - begin_ns;
   step.execute_ns = executed_ns - planned_ns;
-  step.commit_ns = clock_ns() - executed_ns;
+  step.commit_ns = now_ns() - executed_ns;
   return true;
 }
 

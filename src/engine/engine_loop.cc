@@ -12,16 +12,14 @@
 
 namespace paternoster::engine {
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 RefuseCall refusal_of(api::CallId call, api::ApiError&& error) {
   const bool too_long = error.code == "context_length_exceeded";
   return {call, std::move(error),
           too_long ? scheduler::Refusal::kPromptTooLong : scheduler::Refusal::kInvalid};
+}
+
+api::ApiError full_queue(const measure::ServingMetrics* metrics) {
+  return api::queue_full(metrics != nullptr ? metrics->retry_after_ms() : 1000);
 }
 
 namespace {
@@ -112,7 +110,6 @@ std::optional<std::chrono::steady_clock::time_point> EngineLoop::wake_time() con
 void EngineLoop::handle(PreparedCall& call) {
   const std::int64_t now = now_ns();
   const api::Standing& standing = call.standing;
-  const std::int64_t deadline_ns = standing.timeout_ms ? call.arrived_ns + *standing.timeout_ms * 1'000'000 : 0;
   scheduler::Request request;
   request.id = RequestId{call.call.value};
   request.prompt = call.numbers->prompt;
@@ -124,12 +121,12 @@ void EngineLoop::handle(PreparedCall& call) {
   request.tenant = tenant_of(standing, now);
   request.priority = standing.priority;
   request.expected_tokens = std::clamp(standing.expected_tokens - call.said(), 0, request.max_tokens);
-  request.deadline_ns = deadline_ns;
+  request.deadline_ns = call.deadline_ns();
   const std::int32_t ahead = requests_ahead(calls_, scheduler_, standing.priority);
   const bool whole = call.slice_tokens == 0;  // who cuts a call into slices measures it as one
   if (metrics_ != nullptr && whole) metrics_->arrived(request, now, standing.tenant, standing.weight);
   if (checks_) ledger_.submitted(request.id);
-  calls_.open(std::move(call), deadline_ns);
+  calls_.open(std::move(call));
   calls_.expect(request.id, ahead, wait_ns(scheduler_.stats(), ahead).value_or(-1));
   tell(scheduler_.submit(now, std::move(request)));
 }
@@ -186,7 +183,7 @@ api::ApiError EngineLoop::error_of(const scheduler::Event& event) const {
   const std::int64_t wanted = call == nullptr ? 0 : call->prepared.max_tokens;
   switch (event.refusal) {
     case scheduler::Refusal::kQueueFull:
-      return api::queue_full(metrics_ != nullptr ? metrics_->retry_after_ms() : 1000);
+      return full_queue(metrics_);
     case scheduler::Refusal::kDraining:
       return api::draining();
     case scheduler::Refusal::kPromptTooLong:

@@ -18,6 +18,7 @@
 
 #include "api/backend.h"
 #include "engine/call_book.h"
+#include "engine/clock.h"
 #include "engine/inbox.h"
 #include "engine/live_view.h"
 #include "engine/native_executor.h"
@@ -39,6 +40,8 @@ struct RefuseCall {
 };
 // What the preparer found wrong.
 RefuseCall refusal_of(api::CallId call, api::ApiError&& error);
+// That the queue is full, and when to come back, as far as `metrics` (which may be null) know.
+api::ApiError full_queue(const measure::ServingMetrics* metrics);
 struct CancelCall {
   api::CallId call;
 };
@@ -145,8 +148,5 @@ class EngineLoop {
   std::atomic<std::int32_t> queued_{0};
   std::thread thread_;
 };
-
-// The steady clock, in nanoseconds.
-std::int64_t now_ns();
 
 }  // namespace paternoster::engine

@@ -1,23 +1,17 @@
 #include "engine/fleet_backend.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "engine/beginnings.h"
+#include "engine/clock.h"
 
 namespace paternoster::engine {
 namespace {
 
 constexpr std::int64_t kMostTokens = 1 << 28;
-
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 fleet::Fleet make_fleet(std::size_t engines, fleet::Placement placement) {
   fleet::Config config;
@@ -93,9 +87,9 @@ std::size_t FleetBackend::place(const api::Generation& generation, Trip& trip) {
   trip.prompt_bytes = beginnings.bytes;
   trip.most_tokens = request.max_tokens;
   trip.choices = request.choices;
-  const std::int64_t now_ns = steady_ns();
-  fleet_.submit(now_ns, std::move(request));
-  const fleet::Plan& plan = fleet_.plan(now_ns);
+  const std::int64_t at_ns = now_ns();
+  fleet_.submit(at_ns, std::move(request));
+  const fleet::Plan& plan = fleet_.plan(at_ns);
   // Solo and at once: what came now goes now, and nothing else waits.
   PATERNOSTER_CHECK(plan.batches.size() == 1);
   trip.batch = plan.batches.front().id;
@@ -107,7 +101,7 @@ void FleetBackend::cancel(api::CallId call) {
   const std::lock_guard lock(fleet_mutex_);
   const auto trip = trips_.find(call);
   if (trip == trips_.end()) return;
-  fleet_.cancel(steady_ns(), trip->second.request);
+  fleet_.cancel(now_ns(), trip->second.request);
   trips_.erase(trip);
 }
 
@@ -121,9 +115,9 @@ void FleetBackend::end_trip(api::CallId call, std::int32_t tokens) {
   tokens = std::min(tokens / trip->second.choices, trip->second.most_tokens);
   if (tokens > 0) {
     const fleet::SliceResult result{trip->second.batch, tokens, {{trip->second.request, tokens, true}}};
-    fleet_.commit(steady_ns(), result);
+    fleet_.commit(now_ns(), result);
   } else {
-    fleet_.cancel(steady_ns(), trip->second.request);  // it said nothing: that tells nothing of lengths
+    fleet_.cancel(now_ns(), trip->second.request);  // it said nothing: that tells nothing of lengths
   }
   trips_.erase(trip);
 }
@@ -206,7 +200,7 @@ void FleetBackend::drain() {
 
 void FleetBackend::show(std::size_t engine, api::LiveFrame&& frame) {
   const std::lock_guard lock(outlet_mutex_);
-  auto together = board_.take(engine, std::move(frame), steady_ns());
+  auto together = board_.take(engine, std::move(frame), now_ns());
   if (together && outlet_ != nullptr) outlet_->show(std::move(*together));
 }
 

@@ -155,14 +155,9 @@ NativeBackend::NativeBackend(EngineOptions options, EngineShare share, const KvB
   }
   loop_ = std::make_unique<EngineLoop>(std::move(scheduler), executor_, model_.tokenizer, options_,
                                        std::move(files), share_.engine);
-  worker_ = std::make_unique<TextWorker>(
-      preparer_, [this](api::CallId call, api::ApiResult<PreparedCall>&& prepared) {
-        if (prepared) {
-          loop_->send(std::move(*prepared));
-        } else {
-          loop_->send(refusal_of(call, std::move(prepared.error())));
-        }
-      });
+  // Whom seats and queue have room for must not be turned away because all came at once.
+  reception_ = std::make_unique<Reception<EngineLoop>>(*loop_, preparer_, options_.max_queue + options_.max_seqs,
+                                                       options_.metrics);
 }
 
 void NativeBackend::fill_card(const KvBudget& budget) {
@@ -194,31 +189,8 @@ api::CallId NativeBackend::generate(api::Generation generation) {
   const std::uint64_t number = last_call_.fetch_add(1, std::memory_order_relaxed) + 1;
   const api::CallId call{number * static_cast<std::uint64_t>(share_.engines) +
                          static_cast<std::uint64_t>(share_.engine)};
-  if (draining_.load()) {
-    loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
-    return call;
-  }
-  // The scheduler bounds its queue; here the one before it, so that a flood cannot fill memory. Whom seats and
-  // queue have room for must not be turned away because all came at once.
-  if (worker_->waiting() > options_.max_queue + options_.max_seqs) {
-    const std::int64_t retry_ms = options_.metrics != nullptr ? options_.metrics->retry_after_ms() : 1000;
-    loop_->send(RefuseCall{call, api::queue_full(retry_ms), scheduler::Refusal::kQueueFull});
-    return call;
-  }
-  worker_->submit(call, now_ns(), std::move(generation));
+  reception_->generate(call, std::move(generation));
   return call;
-}
-
-void NativeBackend::cancel(api::CallId call) {
-  if (!worker_->cancel(call)) loop_->send(CancelCall{call});
-}
-
-void NativeBackend::stop(api::CallId call) {
-  if (worker_->cancel(call)) {
-    loop_->send(RefuseCall{call, api::cancelled(), scheduler::Refusal::kNone});
-  } else {
-    loop_->send(StopCall{call});
-  }
 }
 
 api::ApiResult<api::Tokenized> NativeBackend::tokenize(const api::Prompt& prompt, bool add_special_tokens,
@@ -248,7 +220,7 @@ api::ApiResult<std::string> NativeBackend::render(const api::ChatPrompt& prompt)
 
 api::Health NativeBackend::health() const {
   api::Health health;
-  health.readiness = draining_.load() ? api::Readiness::kDraining : api::Readiness::kReady;
+  health.readiness = reception_->draining() ? api::Readiness::kDraining : api::Readiness::kReady;
   const std::int64_t last_ns = loop_->last_step_ns();
   if (last_ns >= 0) health.last_step_age_ns = now_ns() - last_ns;
   if (const auto since_ns = loop_->busy_since_ns(); since_ns && now_ns() - *since_ns > options_.stall_ns) {
@@ -256,12 +228,8 @@ api::Health NativeBackend::health() const {
     health.last_step_age_ns = now_ns() - *since_ns;
   }
   health.running = loop_->running();
-  health.waiting = loop_->waiting() + worker_->waiting();
+  health.waiting = loop_->waiting() + reception_->unread();
   return health;
-}
-
-void NativeBackend::drain() {
-  if (!draining_.exchange(true)) loop_->send(DrainNow{});
 }
 
 }  // namespace paternoster::engine

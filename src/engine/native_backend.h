@@ -17,8 +17,8 @@
 #include "engine/machine.h"
 #include "engine/options.h"
 #include "engine/preparer.h"
+#include "engine/reception.h"
 #include "engine/slice_engine.h"
-#include "engine/text_worker.h"
 #include "engine/thread_pool.h"
 
 namespace paternoster::engine {
@@ -45,17 +45,17 @@ class NativeBackend final : public SliceEngine {
 
   void attach(api::Outlet* outlet) override { loop_->attach(outlet); }
   api::CallId generate(api::Generation generation) override;
-  void cancel(api::CallId call) override;
-  void stop(api::CallId call) override;
+  void cancel(api::CallId call) override { reception_->cancel(call); }
+  void stop(api::CallId call) override { reception_->stop(call); }
   api::ApiResult<api::Tokenized> tokenize(const api::Prompt& prompt, bool add_special_tokens,
                                           bool want_pieces) const override;
   api::ApiResult<std::string> detokenize(const std::vector<TokenId>& tokens) const override;
   api::ApiResult<std::string> render(const api::ChatPrompt& prompt) const override;
   const api::ModelCard& model() const override { return card_; }
   api::Health health() const override;
-  void list_requests() override { loop_->send(ListRequests{worker_->list(now_ns())}); }
+  void list_requests() override { reception_->list_requests(); }
   void watch_live(bool on) override { loop_->watch(on); }
-  void drain() override;
+  void drain() override { reception_->drain(); }
   void run(PreparedCall slice) override { loop_->send(std::move(slice)); }
   std::optional<scheduler::CostModel> learnt_cost() const override { return loop_->learnt_cost(); }
 
@@ -73,9 +73,8 @@ class NativeBackend final : public SliceEngine {
   Preparer preparer_;
   api::ModelCard card_;
   std::atomic<std::uint64_t> last_call_{0};
-  std::atomic<bool> draining_{false};
   std::unique_ptr<EngineLoop> loop_;
-  std::unique_ptr<TextWorker> worker_;  // after loop_: it sends to it, so it ends first
+  std::unique_ptr<Reception<EngineLoop>> reception_;  // after loop_: it sends to it, so it ends first
 };
 
 }  // namespace paternoster::engine

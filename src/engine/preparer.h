@@ -36,6 +36,9 @@ struct PreparedCall {
   std::int32_t slice_tokens = 0;
   std::int32_t choice = 0;  // which of the client's choices this is
 
+  std::int64_t deadline_ns() const {  // 0: none
+    return standing.timeout_ms ? arrived_ns + *standing.timeout_ms * 1'000'000 : 0;
+  }
   std::int32_t said() const { return static_cast<std::int32_t>(numbers->said.size()); }
   // New tokens that may be drawn now.
   std::int32_t most_tokens() const {

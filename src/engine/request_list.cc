@@ -40,15 +40,7 @@ api::ChoiceStatus status_of(const CallBook::Call& call, std::int32_t number, con
 }
 
 api::RequestStatus status_of(const CallBook::Call& call, std::int64_t now_ns, const Reasons& reasons) {
-  api::RequestStatus status;
-  status.call = call.prepared.call.value;
-  status.request_id = call.prepared.request_id;
-  status.standing = call.prepared.standing;
-  status.age_ns = now_ns - call.prepared.arrived_ns;
-  if (call.deadline_ns != 0) status.deadline_in_ns = call.deadline_ns - now_ns;
-  status.prompt = call.usage.prompt_tokens;
-  status.cached = call.usage.cached_tokens;
-  status.max_output = call.prepared.max_tokens;
+  api::RequestStatus status = common_status(call.prepared, call.usage, now_ns);
   status.preemptions = call.timings.preemptions;
   for (std::size_t choice = 0; choice < call.choices.size(); ++choice) {
     status.choices.push_back(status_of(call, static_cast<std::int32_t>(choice), reasons));
@@ -57,6 +49,19 @@ api::RequestStatus status_of(const CallBook::Call& call, std::int64_t now_ns, co
 }
 
 }  // namespace
+
+api::RequestStatus common_status(const PreparedCall& prepared, const api::Usage& usage, std::int64_t now_ns) {
+  api::RequestStatus status;
+  status.call = prepared.call.value;
+  status.request_id = prepared.request_id;
+  status.standing = prepared.standing;
+  status.age_ns = now_ns - prepared.arrived_ns;
+  if (prepared.deadline_ns() != 0) status.deadline_in_ns = prepared.deadline_ns() - now_ns;
+  status.prompt = usage.prompt_tokens;
+  status.cached = usage.cached_tokens;
+  status.max_output = prepared.max_tokens;
+  return status;
+}
 
 std::int32_t requests_ahead(const CallBook& calls, const scheduler::Scheduler& scheduler, std::int32_t priority) {
   if (!goes_by_class(scheduler)) return scheduler.stats().queued_requests;

@@ -16,6 +16,9 @@ namespace paternoster::engine {
 // `wait_ns` estimates how long the one with so many before it will wait.
 using EstimateWait = std::function<std::optional<std::int64_t>(std::int32_t ahead)>;
 
+// What can be told of any call: all but its choices and its place in the queue.
+api::RequestStatus common_status(const PreparedCall& prepared, const api::Usage& usage, std::int64_t now_ns);
+
 // Requests that have no seat yet and come before one of this priority that arrives now. Under order
 // priority those at least as urgent; under the other orders, which go by more than can be said in a
 // number, all of them.

@@ -11,9 +11,6 @@ using scheduler::EventKind;
 SliceBook::Call& SliceBook::open(PreparedCall&& prepared, std::atomic<std::uint64_t>& last_number) {
   auto call = std::make_unique<Call>();
   call->usage.prompt_tokens = static_cast<std::int32_t>(prepared.numbers->prompt.size());
-  if (prepared.standing.timeout_ms) {
-    call->deadline_ns = prepared.arrived_ns + *prepared.standing.timeout_ms * 1'000'000;
-  }
   call->open = prepared.choices;
   for (std::int32_t number = 0; number < prepared.choices; ++number) {
     // Of its own: engines work on choices side by side, and each says something else.
@@ -166,28 +163,19 @@ bool SliceBook::close(Call& call, std::int64_t now_ns) {
   return true;
 }
 
-const char* SliceBook::place_of(const Call& call) {
-  if (call.boarded_ns == 0) return "the queue";
-  return call.first_token_ns == 0 ? "prefill" : "decode";
-}
-
 void SliceBook::refuse_unknown(api::CallId call, api::ApiError&& error) {
   outbox_.push_back(api::Refused{call, std::move(error)});
 }
 
 void SliceBook::refuse(api::CallId call, api::ApiError&& error, scheduler::FinishReason why, std::int64_t now_ns) {
-  outbox_.push_back(api::Refused{call, std::move(error)});
+  refuse_unknown(call, std::move(error));
+  forget(call, why, now_ns);
+}
+
+void SliceBook::forget(api::CallId call, scheduler::FinishReason why, std::int64_t now_ns) {
   Call* known = find(call);
   if (known == nullptr) return;
   tell(EventKind::kFinished, *known, 0, now_ns, why);
-  tell(EventKind::kRequestFinished, *known, 0, now_ns);
-  erase(*known);
-}
-
-void SliceBook::forget(api::CallId call, std::int64_t now_ns) {
-  Call* known = find(call);
-  if (known == nullptr) return;
-  tell(EventKind::kFinished, *known, 0, now_ns, scheduler::FinishReason::kCancelled);
   tell(EventKind::kRequestFinished, *known, 0, now_ns);
   erase(*known);
 }

@@ -39,7 +39,6 @@ class SliceBook {
     std::vector<Choice> choices;
     api::Usage usage;
     api::Timings timings;
-    std::int64_t deadline_ns = 0;  // 0: none
     std::int64_t boarded_ns = 0;   // an engine has got its first slice
     std::int64_t first_token_ns = 0;
     std::int64_t last_token_ns = 0;
@@ -78,15 +77,13 @@ class SliceBook {
   void end_here(const Rider& rider, std::int64_t now_ns);
   // The last word when all choices are over: the call is forgotten. True if so.
   bool close(Call& call, std::int64_t now_ns);
-  // Forgets the call; with an error, its client hears it.
+  // Forgets the call; refuse: its client hears the error.
   void refuse(api::CallId call, api::ApiError&& error, scheduler::FinishReason why, std::int64_t now_ns);
-  void forget(api::CallId call, std::int64_t now_ns);
+  void forget(api::CallId call, scheduler::FinishReason why, std::int64_t now_ns);
   // A call that never came in.
   void refuse_unknown(api::CallId call, api::ApiError&& error);
 
   std::vector<api::BackendEvent> take_outbox() { return std::exchange(outbox_, {}); }
-
-  static const char* place_of(const Call& call);
 
  private:
   void tell(scheduler::EventKind kind, const Call& call, std::int32_t choice, std::int64_t at_ns,

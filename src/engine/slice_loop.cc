@@ -71,7 +71,7 @@ void SliceLoop::handle(PreparedCall& prepared) {
   const std::int32_t ahead = fleet_.stats().queued;
   if (book_.not_begun() >= most_waiting_) {
     if (metrics_ != nullptr) metrics_->rejected(scheduler::Refusal::kQueueFull);
-    book_.refuse_unknown(prepared.call, api::queue_full(metrics_ != nullptr ? metrics_->retry_after_ms() : 1000));
+    book_.refuse_unknown(prepared.call, full_queue(metrics_));
     return;
   }
   SliceBook::Call& call = book_.open(std::move(prepared), last_number_);
@@ -81,7 +81,7 @@ void SliceLoop::handle(PreparedCall& prepared) {
     return;
   }
   mean_prompt_ += (call.usage.prompt_tokens - mean_prompt_) / 16;
-  if (call.deadline_ns != 0) next_deadline_ns_ = std::min(next_deadline_ns_, call.deadline_ns);
+  look_at_deadline(call);
   std::int64_t starts_in_ns = 0;
   if (ahead > 0) starts_in_ns = metrics_ == nullptr ? -1 : metrics_->expected_wait_ns(ahead).value_or(-1);
   book_.accept(call, ahead, starts_in_ns);
@@ -111,8 +111,7 @@ api::ApiError SliceLoop::error_of(fleet::Refusal refusal, const SliceBook::Call&
   };
   switch (refusal) {
     case fleet::Refusal::kQueueFull:
-      return told(scheduler::Refusal::kQueueFull,
-                  api::queue_full(metrics_ != nullptr ? metrics_->retry_after_ms() : 1000));
+      return told(scheduler::Refusal::kQueueFull, full_queue(metrics_));
     case fleet::Refusal::kDraining:
       return told(scheduler::Refusal::kDraining, api::draining());
     case fleet::Refusal::kNeverFits:
@@ -134,7 +133,7 @@ void SliceLoop::handle(CancelCall& cancel) {
   SliceBook::Call* call = book_.find(cancel.call);
   if (call == nullptr) return;
   leave_all(*call);
-  book_.forget(cancel.call, now_ns_);
+  book_.forget(cancel.call, scheduler::FinishReason::kCancelled, now_ns_);
 }
 
 void SliceLoop::handle(StopCall& stop) {
@@ -164,20 +163,30 @@ void SliceLoop::refuse(SliceBook::Call& call, api::ApiError&& error, scheduler::
   book_.refuse(call.prepared.call, std::move(error), why, now_ns_);
 }
 
+bool SliceLoop::is_late(const SliceBook::Call& call) const {
+  const std::int64_t deadline_ns = call.prepared.deadline_ns();
+  return deadline_ns != 0 && now_ns_ >= deadline_ns;
+}
+
+// Wakes up for it, if there is one.
+void SliceLoop::look_at_deadline(const SliceBook::Call& call) {
+  const std::int64_t deadline_ns = call.prepared.deadline_ns();
+  if (deadline_ns != 0) next_deadline_ns_ = std::min(next_deadline_ns_, deadline_ns);
+}
+
 // Timeouts of those who wait here; engines look after those who run.
 void SliceLoop::refuse_late() {
   next_deadline_ns_ = INT64_MAX;
   std::vector<SliceBook::Call*> late;
   for (const auto& [id, call] : book_.all()) {
-    if (call->deadline_ns == 0) continue;
-    if (call->deadline_ns > now_ns_) {
-      next_deadline_ns_ = std::min(next_deadline_ns_, call->deadline_ns);
+    if (!is_late(*call)) {
+      look_at_deadline(*call);
     } else if (std::ranges::any_of(call->choices, [](const auto& one) { return !one.over && !one.sent; })) {
       late.push_back(call.get());
     }
   }
   for (SliceBook::Call* call : late) {
-    refuse(*call, api::deadline_exceeded(SliceBook::place_of(*call)), scheduler::FinishReason::kDeadline);
+    refuse(*call, api::deadline_exceeded(place_of(*call)), scheduler::FinishReason::kDeadline);
   }
 }
 
@@ -251,7 +260,7 @@ void SliceLoop::hear(api::Done& done) {
   settle(id, produced, rider.choice->over);
   // The slice ended by itself just as somebody stopped the call.
   if (rider.call->stopped && !rider.choice->over) book_.end_here(rider, now_ns_);
-  if (rider.call->deadline_ns != 0) next_deadline_ns_ = std::min(next_deadline_ns_, rider.call->deadline_ns);
+  look_at_deadline(*rider.call);
   book_.close(*rider.call, now_ns_);
 }
 
@@ -259,8 +268,8 @@ void SliceLoop::hear(api::Refused& refused) {
   const SliceBook::Rider rider = book_.find(RequestId{refused.call.value});
   if (rider.call == nullptr) return;
   rider.choice->sent = false;  // nothing is left to be cancelled
-  const bool late = rider.call->deadline_ns != 0 && now_ns_ >= rider.call->deadline_ns;
-  if (late) refused.error = api::deadline_exceeded(SliceBook::place_of(*rider.call));
+  const bool late = is_late(*rider.call);
+  if (late) refused.error = api::deadline_exceeded(place_of(*rider.call));
   refuse(*rider.call, std::move(refused.error),
          late ? scheduler::FinishReason::kDeadline : scheduler::FinishReason::kCancelled);
 }

@@ -108,6 +108,8 @@ class SliceLoop {
   void leave_all(SliceBook::Call& call);
   void refuse(SliceBook::Call& call, api::ApiError&& error, scheduler::FinishReason why);
   void refuse_late();
+  bool is_late(const SliceBook::Call& call) const;
+  void look_at_deadline(const SliceBook::Call& call);
   void learn_cost(std::size_t engine);
   void publish();
   void deliver();

@@ -35,15 +35,7 @@ void SliceLoop::handle(ListRequests& asked) {
 }
 
 api::RequestStatus SliceLoop::status_of(const SliceBook::Call& call) const {
-  api::RequestStatus status;
-  status.call = call.prepared.call.value;
-  status.request_id = call.prepared.request_id;
-  status.standing = call.prepared.standing;
-  status.age_ns = now_ns_ - call.prepared.arrived_ns;
-  if (call.deadline_ns != 0) status.deadline_in_ns = call.deadline_ns - now_ns_;
-  status.prompt = call.usage.prompt_tokens;
-  status.cached = call.usage.cached_tokens;
-  status.max_output = call.prepared.max_tokens;
+  api::RequestStatus status = common_status(call.prepared, call.usage, now_ns_);
   if (call.boarded_ns != 0) status.engine = static_cast<std::int32_t>(call.choices.front().engine);
   for (const SliceBook::Choice& choice : call.choices) {
     api::ChoiceStatus& one = status.choices.emplace_back();

@@ -43,8 +43,7 @@ SlicedBackend::SlicedBackend(std::vector<std::unique_ptr<SliceEngine>> engines,
     : engines_(std::move(engines)),
       model_(std::move(model)),
       card_(summed_card(engines_)),
-      preparer_(*model_, card_.max_len, options.share_prefixes),
-      options_(options) {
+      preparer_(*model_, card_.max_len, options.share_prefixes) {
   describe(fleet.config(), options.fleet, card_);
   loop_ = std::make_unique<SliceLoop>(pointers_to(engines_), model_->tokenizer, std::move(fleet), options.metrics,
                                       options.max_queue + card_.max_seqs);
@@ -52,45 +51,19 @@ SlicedBackend::SlicedBackend(std::vector<std::unique_ptr<SliceEngine>> engines,
     gates_.push_back(std::make_unique<Gate>(*loop_, engine));
     engines_[engine]->attach(gates_.back().get());
   }
-  worker_ = std::make_unique<TextWorker>(
-      preparer_, [this](api::CallId call, api::ApiResult<PreparedCall>&& prepared) {
-        if (prepared) {
-          loop_->send(std::move(*prepared));
-        } else {
-          loop_->send(refusal_of(call, std::move(prepared.error())));
-        }
-      });
+  reception_ = std::make_unique<Reception<SliceLoop>>(*loop_, preparer_, options.max_queue, options.metrics);
 }
 
 SlicedBackend::~SlicedBackend() {
-  worker_.reset();
+  reception_.reset();
   for (const auto& engine : engines_) engine->attach(nullptr);
   loop_.reset();
 }
 
 api::CallId SlicedBackend::generate(api::Generation generation) {
   const api::CallId call = loop_->next_call();
-  if (draining_.load()) {
-    loop_->send(RefuseCall{call, api::draining(), scheduler::Refusal::kDraining});
-  } else if (worker_->waiting() > options_.max_queue) {
-    const std::int64_t retry_ms = options_.metrics != nullptr ? options_.metrics->retry_after_ms() : 1000;
-    loop_->send(RefuseCall{call, api::queue_full(retry_ms), scheduler::Refusal::kQueueFull});
-  } else {
-    worker_->submit(call, now_ns(), std::move(generation));
-  }
+  reception_->generate(call, std::move(generation));
   return call;
-}
-
-void SlicedBackend::cancel(api::CallId call) {
-  if (!worker_->cancel(call)) loop_->send(CancelCall{call});
-}
-
-void SlicedBackend::stop(api::CallId call) {
-  if (worker_->cancel(call)) {
-    loop_->send(RefuseCall{call, api::cancelled(), scheduler::Refusal::kNone});
-  } else {
-    loop_->send(StopCall{call});
-  }
 }
 
 api::ApiResult<api::Tokenized> SlicedBackend::tokenize(const api::Prompt& prompt, bool add_special_tokens,
@@ -108,8 +81,9 @@ api::ApiResult<std::string> SlicedBackend::render(const api::ChatPrompt& prompt)
 
 api::Health SlicedBackend::health() const {
   api::Health health = summed_health(engines_);
-  health.waiting += loop_->waiting() + worker_->waiting();
-  if (draining_.load() && health.readiness == api::Readiness::kReady) health.readiness = api::Readiness::kDraining;
+  health.waiting += loop_->waiting() + reception_->unread();
+  const bool ready = health.readiness == api::Readiness::kReady;
+  if (ready && reception_->draining()) health.readiness = api::Readiness::kDraining;
   return health;
 }
 
@@ -117,11 +91,6 @@ void SlicedBackend::watch_live(bool on) {
   loop_->watch(on);
   for (const auto& engine : engines_) engine->watch_live(on);
   if (on) loop_->send(LookAgain{});
-}
-
-// The engines are not told: what was accepted comes back to them slice by slice.
-void SlicedBackend::drain() {
-  if (!draining_.exchange(true)) loop_->send(DrainNow{});
 }
 
 }  // namespace paternoster::engine

@@ -4,7 +4,6 @@
 // whatever engines its slices run on; all that is told comes from the slice loop's thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,9 +12,9 @@
 #include "api/backend.h"
 #include "engine/loaded_model.h"
 #include "engine/preparer.h"
+#include "engine/reception.h"
 #include "engine/slice_engine.h"
 #include "engine/slice_loop.h"
-#include "engine/text_worker.h"
 #include "fleet/fleet.h"
 #include "measure/serving.h"
 
@@ -37,17 +36,18 @@ class SlicedBackend final : public api::Backend {
 
   void attach(api::Outlet* outlet) override { loop_->attach(outlet); }
   api::CallId generate(api::Generation generation) override;
-  void cancel(api::CallId call) override;
-  void stop(api::CallId call) override;
+  void cancel(api::CallId call) override { reception_->cancel(call); }
+  void stop(api::CallId call) override { reception_->stop(call); }
   api::ApiResult<api::Tokenized> tokenize(const api::Prompt& prompt, bool add_special_tokens,
                                           bool want_pieces) const override;
   api::ApiResult<std::string> detokenize(const std::vector<TokenId>& tokens) const override;
   api::ApiResult<std::string> render(const api::ChatPrompt& prompt) const override;
   const api::ModelCard& model() const override { return card_; }
   api::Health health() const override;
-  void list_requests() override { loop_->send(ListRequests{worker_->list(now_ns())}); }
+  void list_requests() override { reception_->list_requests(); }
   void watch_live(bool on) override;
-  void drain() override;
+  // The engines are not told: what was accepted comes back to them slice by slice.
+  void drain() override { reception_->drain(); }
 
   fleet::Stats stats() const { return loop_->stats(); }
 
@@ -59,10 +59,8 @@ class SlicedBackend final : public api::Backend {
   std::shared_ptr<const LoadedModel> model_;
   api::ModelCard card_;
   Preparer preparer_;
-  Options options_;
-  std::atomic<bool> draining_{false};
   std::unique_ptr<SliceLoop> loop_;
-  std::unique_ptr<TextWorker> worker_;  // after loop_: it sends to it, so it ends first
+  std::unique_ptr<Reception<SliceLoop>> reception_;  // after loop_: it sends to it, so it ends first
 };
 
 }  // namespace paternoster::engine
